@@ -24,11 +24,15 @@ export interface FileLock {
   [Symbol.dispose](): void;
 }
 
-/** The moment a process started, from the kernel; null where it is gone or unknown. */
+/**
+ * The moment a process started, from the kernel; null where it is gone or unknown. One that has ended
+ * and waits for its parent to ask how is gone: it may wait for ever.
+ */
 export function processStart(pid: number): string | null {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
-    return stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19] ?? null;
+    const [state, ...more] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+    return state === "Z" ? null : more[18] ?? null;
   } catch {
     return null;
   }

@@ -8,10 +8,12 @@ import {
   type StageResult,
   type WorkerEvent,
 } from "../../core/mod.ts";
+import { logTail } from "../child/log_tail.ts";
+import type { Exit } from "../child/start_child.ts";
 import { oomKills } from "../memory.ts";
 import { readEvent, readResult } from "./read_event.ts";
 import { monitorResources, type ResourceSample } from "./resource_monitor.ts";
-import { type Exit, logTail, type WorkerProcess } from "./worker_process.ts";
+import type { WorkerProcess } from "./worker_process.ts";
 
 /** A worker that gets no further for so long is stalled: a step of the slowest library takes
  * minutes. */

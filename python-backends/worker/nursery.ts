@@ -1,10 +1,10 @@
 import { createServer, type Socket } from "node:net";
 import { join } from "node:path";
 import { z } from "zod";
-import { adoptGroup, reapGroup } from "./process_group.ts";
+import { adoptGroup, reapGroup } from "../child/process_group.ts";
+import type { Exit } from "../child/start_child.ts";
 import { makeWorkerFolder, removeWorkerFolder } from "./worker_folder.ts";
 import {
-  type Exit,
   type SpawnOptions,
   spawnWorker,
   workerOver,
@@ -50,7 +50,7 @@ interface Told {
   exited(exit: Exit): void;
 }
 
-/** Starts a nursery; throws an Error where the interpreter cannot be started. */
+/** Starts a nursery. */
 export function startNursery(options: Omit<SpawnOptions, "args">): Nursery {
   const own = spawnWorker({ ...options, args: ["-m", "pare_backends.nursery"] });
   const ready = Promise.withResolvers<number | null>();

@@ -8,7 +8,8 @@ const DAY_MS = 86_400_000;
 /** Temporary folders that must not outlive this process. */
 const live = new Set<string>();
 
-process.on("exit", () => {
+// Not Node's "exit", which Deno.exit() skips.
+globalThis.addEventListener("unload", () => {
   for (const folder of live) removeFolder(folder);
 });
 

@@ -1,19 +1,9 @@
-import { execa } from "execa";
-import { closeSync, mkdirSync, openSync, readSync, statSync } from "node:fs";
-import { dirname } from "node:path";
 import process from "node:process";
 import type { Readable, Writable } from "node:stream";
-import { createLineSplitter } from "./line_splitter.ts";
-import { adoptGroup, endGroup, reapGroup } from "./process_group.ts";
+import { createLineSplitter } from "../child/line_splitter.ts";
+import { endGroup } from "../child/process_group.ts";
+import { type Exit, startChild } from "../child/start_child.ts";
 import { makeWorkerFolder, removeWorkerFolder } from "./worker_folder.ts";
-
-/** How a process ended. */
-export interface Exit {
-  readonly code: number | null;
-  readonly signal: string | null;
-  /** Why it never ran, where it could not be started. */
-  readonly not_started?: string;
-}
 
 /**
  * One Python process: a group of its own, events on stdout, logs in a file, a temporary folder that
@@ -43,36 +33,14 @@ export interface SpawnOptions {
   readonly log_path: string;
 }
 
-/** Starts a Python process; throws an Error where the interpreter cannot be started. */
+/** Starts a Python process; where the interpreter cannot be started its exit says why. */
 export function spawnWorker({ python, args, cwd, env, log_path }: SpawnOptions): WorkerProcess {
-  mkdirSync(dirname(log_path), { recursive: true });
   const folder = makeWorkerFolder();
-  const child = execa(python, [...args], {
-    cwd,
-    env: { TMPDIR: folder, ...env },
-    detached: true, // a group of its own: killing it takes the grandchildren along
-    cleanup: false,
-    buffer: false,
-    reject: false,
-    stripFinalNewline: false,
-    stdin: "pipe",
-    stdout: "pipe",
-    stderr: { file: log_path },
+  const child = startChild({
+    ...{ argv: [python, ...args], cwd, env: { TMPDIR: folder, ...env }, log: log_path },
   });
-  // Without a pid the start failed: the exit tells why, and there is no group to end.
-  const pid = child.pid ?? 0;
-  if (pid > 0) adoptGroup(pid);
-
-  // Grandchildren hold the streams open, on which `child` waits: end them with their parent.
-  child.nodeChildProcess.once("exit", () => reapGroup(pid));
-  const exited = child.then(({ exitCode, signal, originalMessage }): Exit => ({
-    code: exitCode ?? null,
-    signal: signal ?? null,
-    ...(exitCode === undefined && signal === undefined
-      ? { not_started: originalMessage ?? "no reason was given" }
-      : {}),
-  }));
-  return workerOver({ pid, log_path, folder, exited, input: child.stdin, output: child.stdout });
+  const { pid, exited, input, output } = child;
+  return workerOver({ pid, log_path, folder, exited, input, output: output! }); // a pipe
 }
 
 /** A process that runs, with its streams. */
@@ -129,27 +97,4 @@ export function workerOver(
     },
     end: () => running ? endGroup(pid, exited) : Promise.resolve(),
   };
-}
-
-/** A bar as libraries draw it, over and over in one line: `Loading weights:  50%|█████     | 10/20`. */
-const BAR = /\d%\|/;
-
-/** The last lines of a log, at most 4 KB, but for bars of progress; empty where there are none. */
-export function logTail(path: string, lines = 8): string {
-  let file: number;
-  try {
-    file = openSync(path, "r");
-  } catch {
-    return "";
-  }
-  try {
-    const size = statSync(path).size;
-    const buffer = new Uint8Array(Math.min(4096, size));
-    readSync(file, buffer, 0, buffer.length, size - buffer.length);
-    const text = new TextDecoder().decode(buffer);
-    const said = text.split(/[\r\n]+/).filter((line) => line.trim() !== "" && !BAR.test(line));
-    return said.slice(-lines).join("\n");
-  } finally {
-    closeSync(file);
-  }
 }

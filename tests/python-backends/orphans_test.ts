@@ -1,6 +1,7 @@
 import { ignoreUnless } from "../run/counts.ts";
 import assert from "node:assert/strict";
 import { join } from "node:path";
+import { denoWords, startProgram } from "../fixtures/programs.ts";
 import { isAlive, until } from "./scripted_worker.ts";
 import { temporaryFolder } from "../temporary_folder.ts";
 
@@ -18,20 +19,15 @@ for (
     async fn() {
       const folder = temporaryFolder("orphan");
       const file = join(folder, "pids");
-      const core = new Deno.Command(Deno.execPath(), {
-        args: ["run", "--allow-all", CORE, file, kind],
-        env: { TMPDIR: folder }, // what is killed removes nothing
-        stdout: "null",
-        stderr: "null",
-      }).spawn();
+      const env = { TMPDIR: folder }; // what is killed removes nothing
+      const core = startProgram(denoWords(CORE, file, kind), { env });
       let pids: number[] = [];
       await until("both run", async () => {
         pids = (await Deno.readTextFile(file).catch(() => "")).split(" ").map(Number);
         return pids.length === 2 && pids.every((pid) => pid > 0);
       });
       assert(pids.every(isAlive), "both ran while the core lived");
-      core.kill("SIGKILL");
-      await core.status;
+      await core.kill();
       await until("both are gone", () => !pids.some(isAlive));
     },
   });

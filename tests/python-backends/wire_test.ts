@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { type ModelFacts, OwnFacts } from "../../core/schemas/facts.ts";
-import { createLineSplitter } from "../../python-backends/worker/line_splitter.ts";
+import { createLineSplitter } from "../../python-backends/child/line_splitter.ts";
 import { readEvent, readResult } from "../../python-backends/worker/read_event.ts";
 import { smallFacts } from "../core/spec_facts.ts";
 import { runScripted } from "./scripted_worker.ts";

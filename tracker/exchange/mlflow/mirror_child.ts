@@ -1,8 +1,8 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { execa } from "execa";
-import { createLineSplitter } from "../../../python-backends/worker/line_splitter.ts";
-import { adoptGroup, reapGroup } from "../../../python-backends/worker/process_group.ts";
+import { createLineSplitter } from "../../../python-backends/child/line_splitter.ts";
+import { adoptGroup, reapGroup } from "../../../python-backends/child/process_group.ts";
 import { type MirrorAsk, MirrorTold } from "./mirror_words.ts";
 
 /** Memory that the mirror may have. A step holds some 50 MB; a record of 64 MiB some 300. */

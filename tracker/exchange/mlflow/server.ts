@@ -7,8 +7,8 @@ import {
   ensureEnvironment,
   type OnEnvironmentProgress,
 } from "../../../python-backends/environments/environments.ts";
-import { adoptGroup, endGroup, reapGroup } from "../../../python-backends/worker/process_group.ts";
-import { logTail } from "../../../python-backends/worker/worker_process.ts";
+import { adoptGroup, endGroup, reapGroup } from "../../../python-backends/child/process_group.ts";
+import { logTail } from "../../../python-backends/child/log_tail.ts";
 import { findHome } from "../../ground/home.ts";
 
 /** A running MLflow server of this machine. */

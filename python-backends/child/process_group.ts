@@ -3,7 +3,8 @@ import process from "node:process";
 /** Groups that must not outlive this process, however it ends. */
 const live = new Set<number>();
 
-function signalGroup(pid: number, signal: NodeJS.Signals): boolean {
+/** Sends a signal to every process of a group; false: there is none. */
+export function signalGroup(pid: number, signal: NodeJS.Signals): boolean {
   try {
     process.kill(-pid, signal);
     return true;
@@ -12,8 +13,9 @@ function signalGroup(pid: number, signal: NodeJS.Signals): boolean {
   }
 }
 
-// SIGKILL of this process runs no handler: then the worker sees its stdin close and ends itself.
-process.on("exit", () => {
+// Not Node's "exit", which Deno.exit() skips. SIGKILL of this process, or an error that nobody catches,
+// runs no handler: then the child sees its stdin close and ends itself.
+globalThis.addEventListener("unload", () => {
   for (const pid of live) signalGroup(pid, "SIGKILL");
 });
 
@@ -24,22 +26,18 @@ export function adoptGroup(pid: number): void {
 
 /** Kills what is left of a group whose leader has ended, and forgets it. */
 export function reapGroup(pid: number): void {
-  if (live.delete(pid)) signalGroup(pid, "SIGKILL");
+  live.delete(pid);
+  signalGroup(pid, "SIGKILL");
 }
 
-/** Ends a group: SIGTERM, and SIGKILL for what is left when `exited` has not settled in time. */
+/** Ends a group: SIGTERM, and SIGKILL where `exited` has not settled in time. */
 export async function endGroup(
   pid: number,
   exited: Promise<unknown>,
   graceMs = 3000,
 ): Promise<void> {
-  if (!live.has(pid) || !signalGroup(pid, "SIGTERM")) return;
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const grace = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, graceMs);
-  });
-  await Promise.race([exited, grace]);
-  clearTimeout(timer);
-  signalGroup(pid, "SIGKILL");
+  signalGroup(pid, "SIGTERM");
+  const timer = setTimeout(() => signalGroup(pid, "SIGKILL"), graceMs);
   await exited;
+  clearTimeout(timer);
 }

@@ -1,0 +1,120 @@
+/**
+ * A child with a folder: how it stands is in its files, for whoever looks, after any end of it, of its
+ * parent or of the machine.
+ *
+ * | file           | says                                                                    |
+ * | -------------- | ----------------------------------------------------------------------- |
+ * | `request.json` | what it was asked and by which process; no variable of its environment    |
+ * | `alive`        | its pid and start; the kernel's lock on it is held as long as it lives   |
+ * | `log`          | what it said on standard output and error, appended                      |
+ * | `result.json`  | what came of it, by itself: this alone decides                           |
+ * | `exit.json`    | its exit code or signal, where its parent saw it                         |
+ */
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import process from "node:process";
+import { type LockOwner, lockOwner, thisProcess } from "../file_lock.ts";
+import { logTail } from "./log_tail.ts";
+import { type Child, type ChildOptions, type Exit, startChild } from "./start_child.ts";
+
+/** What came of a child, in its own words. */
+export type ChildResult =
+  | { readonly ok: true; readonly value: unknown }
+  | { readonly ok: false; readonly reason: string; readonly value?: unknown };
+
+/** How a child stands. */
+export type ChildState =
+  /** It was asked for and has not begun, or nothing was asked for here. */
+  | { readonly state: "not begun" }
+  | { readonly state: "running"; readonly owner: LockOwner }
+  | { readonly state: "ended"; readonly result: ChildResult }
+  /** It began, does not live and left no result. `exit` is null where its parent had gone before it. */
+  | { readonly state: "died"; readonly exit: Exit | null; readonly last_words: string };
+
+/** The files of a child's folder. */
+export function childPaths(folder: string) {
+  const at = (name: string) => join(folder, name);
+  return {
+    request: at("request.json"),
+    alive: at("alive"),
+    log: at("log"),
+    result: at("result.json"),
+    exit: at("exit.json"),
+  };
+}
+
+/** Writes a document that is there whole or not at all, also after a power cut. */
+export function writeWhole(folder: string, name: string, value: unknown): void {
+  const path = join(folder, name);
+  const partial = `${path}.partial-${process.pid}`;
+  writeFileSync(partial, `${JSON.stringify(value, null, 2)}\n`, { flush: true });
+  renameSync(partial, path);
+  const directory = openSync(folder, "r");
+  try {
+    fsyncSync(directory); // the name, too
+  } finally {
+    closeSync(directory);
+  }
+}
+
+function readWhole<T>(path: string): T | null {
+  try {
+    return JSON.parse(readFileSync(path, "utf8")) as T; // our own half wrote it, whole
+  } catch {
+    return null; // not there
+  }
+}
+
+/** What a child was asked; null where nothing was. */
+export function readRequest(folder: string): unknown {
+  return readWhole<{ request: unknown }>(childPaths(folder).request)?.request ?? null;
+}
+
+/** How the child of a folder stands, whoever started it. */
+export function readChild(folder: string): ChildState {
+  const paths = childPaths(folder);
+  const ended = (): ChildState | null => {
+    const result = readWhole<ChildResult>(paths.result);
+    return result === null ? null : { state: "ended", result };
+  };
+  const early = ended();
+  if (early !== null) return early;
+  const owner = lockOwner(paths.alive);
+  if (owner !== null) return { state: "running", owner };
+  const exit = readWhole<Exit>(paths.exit);
+  // It may have ended since it was looked for.
+  const late = ended();
+  if (late !== null) return late;
+  if (exit === null && !existsSync(paths.alive)) return { state: "not begun" };
+  return { state: "died", exit, last_words: logTail(paths.log) };
+}
+
+/** Starts a child with a folder, which is made; its program begins with `beChild`. */
+export function startChildIn(
+  folder: string,
+  { argv, request, ...how }: Pick<ChildOptions, "argv" | "cwd" | "env"> & { request: unknown },
+): Child {
+  mkdirSync(folder, { recursive: true });
+  writeWhole(folder, "request.json", { argv, request, asked_by: thisProcess() });
+  const child = startChild({
+    ...how,
+    ...{ argv, log: childPaths(folder).log, append: true, output: "log", ends_itself: true },
+  });
+  void child.exited.then((exit) => {
+    try {
+      writeWhole(folder, "exit.json", exit);
+    } catch {
+      // The folder is gone, or the disk is full: what the child wrote itself decides.
+    }
+  });
+  return child;
+}
