@@ -58,6 +58,40 @@ Deno.test("Each file of the schema is applied, and each view is in the one file 
   }
 });
 
+/** Names that mean something else in one table or view; every other column means the same everywhere. */
+const OWN = (
+  "artifact_id baseline contribution decision depth difference effect evidence exact fidelity from_value interval_low kind kl latency_ms latency_ratio maximum mean message method metric minimum n name number outcome params parent_id part phase rank recipe recommended samples score scorer seconds seed size_bytes source stage study_id to_value tokens trial_id trials unit value verdict weight"
+).split(" ");
+
+Deno.test("Every column says what it means, once for its name, and otherwise only where it means otherwise", async () => {
+  const { columns, own } = JSON.parse(await readFile(new URL("comments.json", FOLDER), "utf8"));
+  const instance = await DuckDBInstance.create(":memory:");
+  const connection = await instance.connect();
+  try {
+    await makeSchema(connection);
+    const found = await connection.runAndReadAll(
+      "SELECT table_name, column_name, comment FROM duckdb_columns() WHERE NOT internal",
+    );
+    const rows = found.getRows().map((row) => row.map(String) as [string, string, string]);
+    assert.ok(rows.length > 1000);
+    assert.deepEqual(rows.filter(([, , comment]) => comment === "null" || comment === ""), []);
+    const used = new Set(rows.flatMap(([relation, column]) => [column, `${relation}.${column}`]));
+    const said = [...Object.keys(columns), ...Object.keys(own)];
+    assert.deepEqual(said.filter((name) => !used.has(name)), [], "of a column that is no more");
+  } finally {
+    connection.closeSync();
+    instance.closeSync();
+  }
+  const names = Object.keys(own).map((name) => name.split(".")[1]!);
+  assert.deepEqual([...new Set(names)].sort(), OWN);
+  const twice = Object.entries(own).map(([name, text]) => `${name.split(".")[1]}: ${text}`);
+  const all = [...twice, ...Object.entries(columns).map(([name, text]) => `${name}: ${text}`)];
+  assert.deepEqual(all.filter((one, at) => all.indexOf(one) !== at), []);
+  for (const file of SCHEMA_FILES) {
+    assert.doesNotMatch(await readFile(new URL(file, FOLDER), "utf8"), /COMMENT ON COLUMN/, file);
+  }
+});
+
 Deno.test("A view before one that it is made of is refused by name, and nothing is made", async () => {
   const instance = await DuckDBInstance.create(":memory:");
   const connection = await instance.connect();

@@ -15,10 +15,35 @@ function textOf(file: string): string {
   return readFileSync(new URL(`./schema/${file}`, import.meta.url), "utf8");
 }
 
+/**
+ * What the columns mean: each by its name, wherever it stands, and by `relation.column` where it means
+ * something else there.
+ */
+interface Comments {
+  readonly columns: Readonly<Record<string, string>>;
+  readonly own: Readonly<Record<string, string>>;
+}
+const COMMENTS = "comments.json";
+
+/** Gives every column of every table and view its comment. */
+async function commentColumns(connection: DuckDBConnection): Promise<void> {
+  const { columns, own } = JSON.parse(textOf(COMMENTS)) as Comments; // a file of pare's own
+  const found = await connection.runAndReadAll(
+    "SELECT table_name, column_name FROM duckdb_columns() WHERE NOT internal",
+  );
+  const statements = found.getRows().flatMap(([relation, column]) => {
+    const said = own[`${relation}.${column}`] ?? columns[String(column)];
+    return said === undefined
+      ? []
+      : [`COMMENT ON COLUMN ${relation}."${column}" IS '${said.replaceAll("'", "''")}'`];
+  });
+  await connection.run(statements.join(";\n"));
+}
+
 /** Tells schemas apart: the names of the files in their order, and what is in them. */
 export function schemaHash(): string {
   const hash = createHash("sha256");
-  for (const file of SCHEMA_FILES) hash.update(`${file}\n${textOf(file)}`);
+  for (const file of [...SCHEMA_FILES, COMMENTS]) hash.update(`${file}\n${textOf(file)}`);
   return hash.digest("hex").slice(0, 16);
 }
 
@@ -97,6 +122,7 @@ export async function makeSchema(
         throw new Error(`${firstLine(error)} (schema/${file})`, { cause: error });
       });
     }
+    await commentColumns(connection);
     await connection.run("INSERT INTO schema_migrations VALUES (?, ?)", [
       ...[SCHEMA_VERSION, SCHEMA_HASH],
     ]);

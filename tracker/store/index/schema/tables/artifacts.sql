@@ -10,14 +10,6 @@ CREATE TABLE artifacts (
   loader VARCHAR,
   parameters BIGINT
 );
-COMMENT ON COLUMN artifacts.float_bytes IS
-  'bytes of tensors that no action has touched, by the formula; NULL of a baseline and in old records';
-COMMENT ON COLUMN artifacts.float_parts IS
-  'what they are, with their share of formula_bytes, most first: embedding 66.1 %, norm 0.1 %';
-COMMENT ON COLUMN artifacts.loader IS
-  'whose loader takes the directory: transformers, or pare where transformers cannot; NULL of a baseline and in old records';
-COMMENT ON COLUMN artifacts.parameters IS
-  'of its own model, as its files have it; NULL in records of earlier versions';
 
 CREATE TABLE artifact_files (
   artifact_id VARCHAR NOT NULL, path VARCHAR NOT NULL, bytes BIGINT NOT NULL,
@@ -35,9 +27,6 @@ CREATE TABLE layer_sensitivities (
   artifact_id VARCHAR NOT NULL, layer_index BIGINT NOT NULL, layer VARCHAR,
   metric VARCHAR NOT NULL, value DOUBLE NOT NULL, unit VARCHAR NOT NULL
 );
-COMMENT ON COLUMN layer_sensitivities.layer IS 'module''s name; NULL: of the whole model';
-COMMENT ON COLUMN layer_sensitivities.metric IS
-  'cosine: of a layer''s weights with the parent''s; any other is what the artifact''s method tells of it';
 
 -- What a format would cost a layer, the layer alone in it; the view layer_sensitivity has the words.
 CREATE TABLE layer_scores (
@@ -59,16 +48,3 @@ CREATE TABLE mix_candidates (
 );
 COMMENT ON TABLE mix_candidates IS
   'Mixes of kept layers that were weighed against one another: a row per candidate, as each pare mix asked';
-COMMENT ON COLUMN mix_candidates.mix_id IS 'of the question: its budget, formats and text';
-COMMENT ON COLUMN mix_candidates.budget_bytes IS 'that the linear layers may take';
-COMMENT ON COLUMN mix_candidates.source IS
-  'fisher or reconstruction: the optimum by that scorer; uniform: all layers alike; near: the optimum of scores that were shaken';
-COMMENT ON COLUMN mix_candidates.mix IS 'FORMAT=LAYERS, the layers by their places in the model''s order';
-COMMENT ON COLUMN mix_candidates.size_bytes IS 'of the linear layers';
-COMMENT ON COLUMN mix_candidates.predicted_kl IS 'nats per token: the scores of its layers, each alone, summed';
-COMMENT ON COLUMN mix_candidates.kl IS 'nats per token, measured with the whole mix in place; NULL: it was not';
-COMMENT ON COLUMN mix_candidates.windows IS 'of text that the layers were not made by; 0: not measured';
-COMMENT ON COLUMN mix_candidates.less_uniform IS
-  'kl less that of the best uniform candidate, paired over the windows; NULL: it is that one';
-COMMENT ON COLUMN mix_candidates.interval_low IS '95 % interval of less_uniform by Student''s t';
-COMMENT ON COLUMN mix_candidates.interval_high IS '95 % interval of less_uniform by Student''s t';

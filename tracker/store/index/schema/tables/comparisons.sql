@@ -18,7 +18,6 @@ CREATE TABLE trial_figures (
   energy_reader VARCHAR,
   co2_g_per_1k_tokens DOUBLE
 );
-COMMENT ON COLUMN trial_figures.perplexity IS 'of the study''s text; lower is better';
 
 -- Trials as the core's own rules compare them (core/front/comparable.ts): latency as its ratio to the
 -- baseline of the same minutes, one figure for all trials of one stored form, and the reward and the
@@ -27,11 +26,11 @@ CREATE TABLE compared_trials (
   study_id VARCHAR NOT NULL,
   trial_id VARCHAR NOT NULL,
   latency_ratio DOUBLE,
-  latency_ratio_low DOUBLE, -- of its 95 % interval
+  latency_ratio_low DOUBLE,
   latency_ratio_high DOUBLE,
-  latency_ms DOUBLE,        -- the ratio times one baseline of the study
+  latency_ms DOUBLE,
   latency_ms_standard_error DOUBLE,
-  latency_sessions BIGINT,  -- that timed this stored form
+  latency_sessions BIGINT,
   reward DOUBLE,
   violated VARCHAR[],
   undecided VARCHAR[]
@@ -40,8 +39,8 @@ CREATE TABLE compared_trials (
 -- Where each trial that may stand on a front stands; kept up by the sink.
 CREATE TABLE front_points (
   study_id VARCHAR NOT NULL, trial_id VARCHAR NOT NULL,
-  rank BIGINT NOT NULL, -- 0: the front; 1: the front without those; …
-  contribution DOUBLE   -- hypervolume that the front loses without it
+  rank BIGINT NOT NULL,
+  contribution DOUBLE
 );
 
 -- What trial_summary and leaderboard show, ready as rows: joining trials with their figures, the

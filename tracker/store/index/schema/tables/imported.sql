@@ -2,7 +2,7 @@
 -- of their own, as pare neither made their models nor chose their strategies; `source` and `source_id`
 -- are a run's identity. NULL is what the source does not say.
 CREATE TABLE imported_runs (
-  source VARCHAR NOT NULL, -- optuna, lm_eval, mlflow
+  source VARCHAR NOT NULL,
   source_id VARCHAR NOT NULL,
   study_id VARCHAR NOT NULL,
   trial_id VARCHAR NOT NULL,
@@ -10,7 +10,7 @@ CREATE TABLE imported_runs (
   number BIGINT NOT NULL,
   study_name VARCHAR NOT NULL,
   name VARCHAR NOT NULL,
-  parent_id VARCHAR,       -- source_id of the run that it is nested in
+  parent_id VARCHAR,
   location VARCHAR NOT NULL,
   state VARCHAR NOT NULL,
   failure_message VARCHAR,
@@ -18,13 +18,13 @@ CREATE TABLE imported_runs (
   finished_at TIMESTAMP,
   seconds DOUBLE,
   imported_at TIMESTAMP,
-  content_hash VARCHAR     -- of the whole run; NULL while its last part is missing
+  content_hash VARCHAR
 );
 
 CREATE TABLE imported_params (
   source VARCHAR NOT NULL, source_id VARCHAR NOT NULL, study_id VARCHAR NOT NULL,
   trial_id VARCHAR NOT NULL, param VARCHAR NOT NULL, value VARCHAR,
-  number DOUBLE, -- the value where it is a number or on/off (1, 0)
+  number DOUBLE,
   distribution VARCHAR
 );
 
@@ -33,7 +33,7 @@ CREATE TABLE imported_measurements (
   trial_id VARCHAR NOT NULL, metric VARCHAR NOT NULL, value DOUBLE NOT NULL, unit VARCHAR,
   direction VARCHAR, n BIGINT, standard_error DOUBLE, task VARCHAR, task_version VARCHAR,
   slice VARCHAR, few_shot BIGINT,
-  objective BIGINT -- place among the study's objectives
+  objective BIGINT
 );
 
 CREATE TABLE imported_series (

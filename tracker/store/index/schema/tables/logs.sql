@@ -12,7 +12,7 @@ CREATE TABLE notes (
 CREATE TABLE alerts (
   study_id VARCHAR NOT NULL, trial_id VARCHAR, position BIGINT NOT NULL, happened_at TIMESTAMP,
   condition VARCHAR NOT NULL, evidence VARCHAR NOT NULL, action VARCHAR NOT NULL,
-  outcome VARCHAR -- what became of the work that it warned of
+  outcome VARCHAR
 );
 
 CREATE TABLE resources (

@@ -6,25 +6,21 @@ CREATE TABLE measurements (
   task VARCHAR, task_version VARCHAR, slice VARCHAR, runtime VARCHAR,
   inference_precision VARCHAR, kv_precision VARCHAR, activation_group BIGINT,
   device VARCHAR, method VARCHAR,
-  minimum DOUBLE,     -- of the repeats behind the value
+  minimum DOUBLE,
   lower_quartile DOUBLE,
   upper_quartile DOUBLE,
   maximum DOUBLE,
-  chance DOUBLE,      -- score of guessing; NULL: not known
-  stratum_rows BIGINT -- of a slice: rows of the part in the data
+  chance DOUBLE,
+  stratum_rows BIGINT
 );
-COMMENT ON COLUMN measurements.chance IS
-  'score of guessing on the samples that were asked; NULL: not known, or no accuracy';
-COMMENT ON COLUMN measurements.stratum_rows IS
-  'of a slice: rows of the part in the benchmark''s data, by which a mean over parts weighs';
 
 CREATE TABLE energy_readings (
   study_id VARCHAR NOT NULL, trial_id VARCHAR NOT NULL, position BIGINT NOT NULL,
   happened_at TIMESTAMP, stage VARCHAR NOT NULL, reader VARCHAR NOT NULL,
   joules DOUBLE NOT NULL, seconds DOUBLE NOT NULL, idle_watts DOUBLE NOT NULL,
   tokens BIGINT NOT NULL,
-  how VARCHAR,     -- what the reader counts
-  country VARCHAR, -- ISO 3166-1 alpha-3, or world
+  how VARCHAR,
+  country VARCHAR,
   carbon_g_per_kwh DOUBLE,
   carbon_year BIGINT,
   carbon_source VARCHAR
@@ -33,9 +29,9 @@ CREATE TABLE energy_readings (
 -- Points that trials logged: metrics over steps. Their names stand once a series, as a row with
 -- three texts takes four times as long to write; read them through the view metric_points.
 CREATE TABLE metric_series (
-  series_id BIGINT NOT NULL, -- a hash of study, trial, stage and metric
+  series_id BIGINT NOT NULL,
   study_id VARCHAR NOT NULL, trial_id VARCHAR NOT NULL,
-  stage BIGINT,             -- number of the action that logged it, from 0; NULL: logged by hand
+  stage BIGINT,
   metric VARCHAR NOT NULL
 );
 

@@ -15,12 +15,3 @@ LEFT JOIN artifacts p ON p.artifact_id = c.ancestor_id;
 
 COMMENT ON VIEW ancestry IS
   'Every ancestor of every artifact, one row per pair: how far it is and which actions lie between.';
-COMMENT ON COLUMN ancestry.artifact_id IS 'hash over its files';
-COMMENT ON COLUMN ancestry.ancestor_id IS 'an artifact that it was made from, directly or not';
-COMMENT ON COLUMN ancestry.depth IS 'actions between them; 1 is the parent';
-COMMENT ON COLUMN ancestry.actions IS 'methods of those actions, in the order in which they ran';
-COMMENT ON COLUMN ancestry.size_bytes IS 'bytes of the artifact''s weight files on disk';
-COMMENT ON COLUMN ancestry.ancestor_size_bytes IS
-  'bytes of the ancestor''s weight files on disk; NULL, here and below: its record is not in this store';
-COMMENT ON COLUMN ancestry.ancestor_method IS 'method that made the ancestor; NULL: a baseline';
-COMMENT ON COLUMN ancestry.ancestor_location IS 'folder that holds the ancestor''s files';

@@ -18,18 +18,3 @@ LEFT JOIN trials t ON t.study_id = u.study_id AND t.trial_id = u.trial_id;
 
 COMMENT ON VIEW artifact_figures IS
   'What each action left, in numbers: its method''s own figures, by layer or of the whole model, and the cosine of each layer.';
-COMMENT ON COLUMN artifact_figures.study_id IS 'the study it belongs to';
-COMMENT ON COLUMN artifact_figures.trial_id IS
-  'readable and unique in the store, such as study/t03';
-COMMENT ON COLUMN artifact_figures.readable_id IS 'what the trial does, such as s03-gptq-4bit-g64';
-COMMENT ON COLUMN artifact_figures.stage IS
-  'number of the action in its chain, from 1; NULL while the trial runs';
-COMMENT ON COLUMN artifact_figures.agent IS 'folder of the method';
-COMMENT ON COLUMN artifact_figures.method IS 'whose figures these are';
-COMMENT ON COLUMN artifact_figures.artifact_id IS 'what the action left';
-COMMENT ON COLUMN artifact_figures.layer_index IS 'place of the row in the order of the model, of each metric from 0';
-COMMENT ON COLUMN artifact_figures.layer IS 'module''s name; NULL: of the whole model';
-COMMENT ON COLUMN artifact_figures.metric IS
-  'the method''s own name, such as sparsity; cosine: of a layer''s weights with the parent''s';
-COMMENT ON COLUMN artifact_figures.value IS 'in the unit beside it';
-COMMENT ON COLUMN artifact_figures.unit IS '1 where it has none';

@@ -15,10 +15,3 @@ WHERE t.strategy_id IS NULL AND t.state = 'completed';
 
 COMMENT ON VIEW baselines IS
   'The uncompressed model''s figures that trials are compared with, one row a fidelity.';
-COMMENT ON COLUMN baselines.study_id IS 'the study it belongs to';
-COMMENT ON COLUMN baselines.trial_id IS 'the trial that measured it';
-COMMENT ON COLUMN baselines.fidelity IS
-  'rung of the evaluation: proxy, full or the name of one between, which quality was measured on';
-COMMENT ON COLUMN baselines.accuracy IS 'unweighted mean over the primary tasks, 0 to 1';
-COMMENT ON COLUMN baselines.latency_ms IS
-  'milliseconds per generated token: median over the sessions of the study';

@@ -51,20 +51,3 @@ JOIN totals s ON s.study_id = m.study_id;
 
 COMMENT ON VIEW cost IS
   'What each point of the front cost, and what the whole study cost a point; NULL where it was not measured.';
-COMMENT ON COLUMN cost.study_id IS 'the study it belongs to';
-COMMENT ON COLUMN cost.trial_id IS 'readable and unique in the store, such as study/t03';
-COMMENT ON COLUMN cost.readable_id IS
-  'what the trial does, such as s03-gptq-4bit-g64; baseline for the first measurement';
-COMMENT ON COLUMN cost.minutes IS 'wall minutes of its stages';
-COMMENT ON COLUMN cost.gpu_minutes IS 'minutes that it held the GPU; NULL on a CPU';
-COMMENT ON COLUMN cost.cpu_minutes IS 'core-minutes: cores that its stages kept busy, over their time';
-COMMENT ON COLUMN cost.joules IS
-  'of its stages, read as energy_reader says; NULL where neither power nor a CPU''s watts are known';
-COMMENT ON COLUMN cost.energy_reader IS
-  'nvml-power: the GPUs'' power over the stages, idle power in it; estimate: core-minutes times the watts of a busy thread';
-COMMENT ON COLUMN cost.front_size IS 'points of the front, the baseline not counted';
-COMMENT ON COLUMN cost.study_trials IS 'trials of the study';
-COMMENT ON COLUMN cost.study_minutes_per_point IS 'minutes of all trials / front_size';
-COMMENT ON COLUMN cost.study_gpu_minutes_per_point IS 'GPU minutes of all trials / front_size';
-COMMENT ON COLUMN cost.study_cpu_minutes_per_point IS 'core-minutes of all trials / front_size';
-COMMENT ON COLUMN cost.study_joules_per_point IS 'joules of all trials / front_size; NULL where trials were read in different ways';

@@ -29,24 +29,3 @@ WHERE t.state NOT IN ('completed', 'running') OR t.failure_kind IS NOT NULL;
 
 COMMENT ON VIEW failures IS
   'Why trials ended, one row per trial that did not complete: its failure under its own name, or the gate that stopped it with its evidence.';
-COMMENT ON COLUMN failures.study_id IS 'the study it belongs to';
-COMMENT ON COLUMN failures.trial_id IS 'readable and unique in the store, such as study/t03';
-COMMENT ON COLUMN failures.readable_id IS
-  'what the trial does, such as s03-gptq-4bit-g64; baseline for the first measurement';
-COMMENT ON COLUMN failures.methods IS 'methods of the strategy in order';
-COMMENT ON COLUMN failures.state IS 'stopped at a gate, invalid, failed or cancelled';
-COMMENT ON COLUMN failures.kind IS 'the failure''s own name, such as out_of_memory; NULL: a gate ended it';
-COMMENT ON COLUMN failures.message IS 'what was attempted and why not; NULL: a gate ended it';
-COMMENT ON COLUMN failures.hint IS 'what to do, as the failure itself says';
-COMMENT ON COLUMN failures.stage IS 'what the trial was at';
-COMMENT ON COLUMN failures.finished_at IS 'UTC';
-COMMENT ON COLUMN failures.reason IS 'why it ended: the failure''s message, or what the gate found';
-COMMENT ON COLUMN failures.gate IS 'gate that ended it, such as proxy_accuracy; NULL: none did';
-COMMENT ON COLUMN failures.value IS 'what the gate judged';
-COMMENT ON COLUMN failures.threshold IS 'what it was held against';
-COMMENT ON COLUMN failures.interval_low IS 'lower end of the value''s 95 % interval, as the gate''s reason has it; NULL: none is in it';
-COMMENT ON COLUMN failures.interval_high IS 'upper end of that interval';
-COMMENT ON COLUMN failures.samples IS 'samples that the gate rests on; NULL: not kept';
-COMMENT ON COLUMN failures.dominated_by IS
-  'trial_id of the member of the front that most likely dominates it; NULL: no such gate';
-COMMENT ON COLUMN failures.what_to_do IS 'the hint, or what helps in such a case';

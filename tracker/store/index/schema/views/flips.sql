@@ -23,25 +23,3 @@ LEFT JOIN bits lb ON lb.study_id = l.study_id AND lb.trial_id = l.trial_id;
 
 COMMENT ON VIEW flips IS
   'Samples that one trial of a study answered right and another wrong, on the same prompt; name both trials.';
-COMMENT ON COLUMN flips.study_id IS 'the study it belongs to';
-COMMENT ON COLUMN flips.fidelity IS 'rung of the evaluation: proxy, full or the name of one between';
-COMMENT ON COLUMN flips.task IS 'benchmark';
-COMMENT ON COLUMN flips.sample_id IS 'row number in the task''s data';
-COMMENT ON COLUMN flips.sample_hash IS 'over the document''s content';
-COMMENT ON COLUMN flips.kept_by IS 'trial_id of the one that was right';
-COMMENT ON COLUMN flips.kept_by_methods IS 'methods of the one that was right, in order; baseline';
-COMMENT ON COLUMN flips.kept_by_bits IS
-  'its knob bits, of the first action that has one; NULL: none has';
-COMMENT ON COLUMN flips.kept_by_readable_id IS 'such as s01-rtn-8bit-g64, or baseline';
-COMMENT ON COLUMN flips.lost_by IS 'trial_id of the one that was wrong';
-COMMENT ON COLUMN flips.lost_by_methods IS 'methods of the one that was wrong, in order; baseline';
-COMMENT ON COLUMN flips.lost_by_bits IS
-  'its knob bits, of the first action that has one; NULL: none has';
-COMMENT ON COLUMN flips.lost_by_readable_id IS 'such as s02-rtn-4bit-g64, or baseline';
-COMMENT ON COLUMN flips.gold IS 'the right answer';
-COMMENT ON COLUMN flips.kept_answer IS 'what the right one wrote or chose';
-COMMENT ON COLUMN flips.lost_answer IS 'what the wrong one wrote or chose';
-COMMENT ON COLUMN flips.kept_score IS '1';
-COMMENT ON COLUMN flips.lost_score IS '0';
-COMMENT ON COLUMN flips.kept_log_likelihood IS 'nats, of the right answer';
-COMMENT ON COLUMN flips.lost_log_likelihood IS 'nats, of the right answer';

@@ -19,19 +19,3 @@ LEFT JOIN given g ON g.source = r.source AND g.source_id = r.source_id
 LEFT JOIN figures f ON f.source = r.source AND f.source_id = r.source_id;
 
 COMMENT ON VIEW imported_summary IS 'One row per run that another tracker kept.';
-COMMENT ON COLUMN imported_summary.metrics IS 'figures by name: task/metric/slice where it has those';
-COMMENT ON COLUMN imported_summary.params IS 'what the run was given, by name';
-COMMENT ON COLUMN imported_summary.study_id IS 'the study it belongs to';
-COMMENT ON COLUMN imported_summary.trial_id IS 'readable and unique in the store, such as study/t03';
-COMMENT ON COLUMN imported_summary.number IS 'the run''s number in its study';
-COMMENT ON COLUMN imported_summary.source IS 'optuna, lm_eval or mlflow';
-COMMENT ON COLUMN imported_summary.study_name IS 'study, experiment or folder, as the source calls it';
-COMMENT ON COLUMN imported_summary.name IS 'the run''s own name';
-COMMENT ON COLUMN imported_summary.state IS 'completed, failed, cancelled or running';
-COMMENT ON COLUMN imported_summary.seconds IS 'from start to end';
-COMMENT ON COLUMN imported_summary.started_at IS 'UTC';
-COMMENT ON COLUMN imported_summary.finished_at IS 'UTC; NULL while it runs';
-COMMENT ON COLUMN imported_summary.failure_message IS 'why it failed, where the source says so';
-COMMENT ON COLUMN imported_summary.parent_id IS 'source_id of the run that it is nested in';
-COMMENT ON COLUMN imported_summary.source_id IS 'the run''s identity there';
-COMMENT ON COLUMN imported_summary.location IS 'file, folder or server it was read from';

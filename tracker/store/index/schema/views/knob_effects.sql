@@ -32,19 +32,3 @@ GROUP BY u.study_id, u.agent, u.method, u.knob, u.knob_value, f.metric, f.fideli
 
 COMMENT ON VIEW knob_effects IS
   'Main figures of the trials that had a knob at a value: an association, not a cause.';
-COMMENT ON COLUMN knob_effects.study_id IS 'the study it belongs to';
-COMMENT ON COLUMN knob_effects.agent IS 'folder of the method, such as quantization';
-COMMENT ON COLUMN knob_effects.method IS 'method that has the knob';
-COMMENT ON COLUMN knob_effects.knob IS 'name of the knob';
-COMMENT ON COLUMN knob_effects.knob_value IS 'as text, resolved';
-COMMENT ON COLUMN knob_effects.knob_number IS 'the value where it is a number or on/off (1, 0)';
-COMMENT ON COLUMN knob_effects.metric IS 'such as accuracy, latency_ratio or size_bytes';
-COMMENT ON COLUMN knob_effects.fidelity IS
-  'rung of the evaluation: proxy, full or the name of one between, which quality was measured on';
-COMMENT ON COLUMN knob_effects.n IS 'trials';
-COMMENT ON COLUMN knob_effects.mean IS 'over those trials';
-COMMENT ON COLUMN knob_effects.median IS 'over those trials';
-COMMENT ON COLUMN knob_effects.minimum IS 'over those trials';
-COMMENT ON COLUMN knob_effects.maximum IS 'over those trials';
-COMMENT ON COLUMN knob_effects.unit IS 'such as 1, ms/token or bytes';
-COMMENT ON COLUMN knob_effects.direction IS 'maximize or minimize';

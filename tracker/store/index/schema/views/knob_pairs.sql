@@ -48,20 +48,3 @@ WHERE isfinite(g.value - f.value);
 
 COMMENT ON VIEW knob_pairs IS
   'Two trials of one study that differ in one knob alone, and what a figure did from one value to the other; knob_importance adds them up.';
-COMMENT ON COLUMN knob_pairs.study_id IS 'the study it belongs to';
-COMMENT ON COLUMN knob_pairs.agent IS 'such as quantization';
-COMMENT ON COLUMN knob_pairs.method IS 'of the action that has the knob';
-COMMENT ON COLUMN knob_pairs.knob IS 'name of the knob';
-COMMENT ON COLUMN knob_pairs.from_value IS 'the smaller value of the knob (texts: earlier in the alphabet)';
-COMMENT ON COLUMN knob_pairs.to_value IS 'the larger one';
-COMMENT ON COLUMN knob_pairs.from_number IS 'the smaller value where it is a number or on/off (1, 0)';
-COMMENT ON COLUMN knob_pairs.to_number IS 'the larger value where it is a number or on/off (1, 0)';
-COMMENT ON COLUMN knob_pairs.from_trial IS 'trial_id of the one with from_value';
-COMMENT ON COLUMN knob_pairs.to_trial IS 'trial_id of the one with to_value';
-COMMENT ON COLUMN knob_pairs.metric IS
-  'accuracy, perplexity, latency_ratio, size_bytes, memory_bytes or energy_j_per_1k_tokens';
-COMMENT ON COLUMN knob_pairs.fidelity IS
-  'rung that both trials were measured on; rungs are never mixed';
-COMMENT ON COLUMN knob_pairs.effect IS 'the figure at to_value less that at from_value, in unit';
-COMMENT ON COLUMN knob_pairs.unit IS 'of the figure';
-COMMENT ON COLUMN knob_pairs.direction IS 'whether the figure is better when larger or smaller';

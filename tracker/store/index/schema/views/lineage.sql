@@ -13,12 +13,3 @@ FROM chain c JOIN artifacts a USING (artifact_id);
 
 COMMENT ON VIEW lineage IS
   'Each artifact with the baseline it comes from and the methods on the way.';
-COMMENT ON COLUMN lineage.artifact_id IS 'hash over its files';
-COMMENT ON COLUMN lineage.parent_id IS 'artifact that it was made from';
-COMMENT ON COLUMN lineage.root_id IS 'baseline at the beginning of the chain';
-COMMENT ON COLUMN lineage.depth IS 'actions from the baseline';
-COMMENT ON COLUMN lineage.recipe IS 'methods from the baseline on';
-COMMENT ON COLUMN lineage.size_bytes IS 'bytes of the weight files on disk';
-COMMENT ON COLUMN lineage.weight_bits IS 'mean bits per linear weight, scales included';
-COMMENT ON COLUMN lineage.minimum_cosine IS 'least cosine of a layer with its parents';
-COMMENT ON COLUMN lineage.location IS 'folder that holds the files';

@@ -115,18 +115,3 @@ FROM rows;
 
 COMMENT ON VIEW paired_differences IS
   'How far each trial differs from the baseline on the same samples of the full evaluation, one row per trial and task, with one over all primary tasks.';
-COMMENT ON COLUMN paired_differences.study_id IS 'the study it belongs to';
-COMMENT ON COLUMN paired_differences.trial_id IS 'readable and unique in the store, such as study/t03';
-COMMENT ON COLUMN paired_differences.task IS
-  'benchmark; NULL: all primary tasks together, each by its weight';
-COMMENT ON COLUMN paired_differences.metric IS 'what the task''s samples are scored by';
-COMMENT ON COLUMN paired_differences.difference IS
-  'trial less baseline, absolute; of perplexity the relative change: 0.1 is 10 % more; NULL: a score is no number';
-COMMENT ON COLUMN paired_differences.difference_low IS
-  'lower end of its 95 % interval, from the paired samples; NULL: fewer than two';
-COMMENT ON COLUMN paired_differences.difference_high IS 'upper end of its 95 % interval';
-COMMENT ON COLUMN paired_differences.n IS 'samples that both answered';
-COMMENT ON COLUMN paired_differences.wins IS 'samples on which the trial is better than the baseline';
-COMMENT ON COLUMN paired_differences.losses IS 'samples on which it is worse';
-COMMENT ON COLUMN paired_differences.exact IS
-  'every sample of the benchmark was asked: the difference is exact for the benchmark itself, and the interval is of other questions like these; NULL: not known';

@@ -10,11 +10,3 @@ FROM spans s GROUP BY ALL;
 
 COMMENT ON VIEW phases IS
   'Where the time of each trial went: one row per trial and phase, and per rung of an evaluation; spans has the steps within.';
-COMMENT ON COLUMN phases.study_id IS 'the study it belongs to';
-COMMENT ON COLUMN phases.trial_id IS 'readable and unique in the store, such as study/t03';
-COMMENT ON COLUMN phases.phase IS
-  'apply (its actions), evaluate (quality), speed (times, memory, energy) or loop (pare''s own time); not recorded: a trial of an earlier version';
-COMMENT ON COLUMN phases.fidelity IS
-  'of an evaluation its rung: proxy, full or the name of one between; NULL: of another phase';
-COMMENT ON COLUMN phases.seconds IS 'wall time, waiting for the machine''s quiet included';
-COMMENT ON COLUMN phases.library_seconds IS 'of these, within the field''s own libraries';

@@ -11,10 +11,3 @@ WHERE base.value <> own.value;
 
 COMMENT ON VIEW protocol_differences IS
   'What differs between a trial''s evaluation and the baseline''s: such a pair is never compared.';
-COMMENT ON COLUMN protocol_differences.study_id IS 'the study it belongs to';
-COMMENT ON COLUMN protocol_differences.trial_id IS 'readable and unique in the store, such as study/t03';
-COMMENT ON COLUMN protocol_differences.fidelity IS 'rung of the evaluation: proxy, full or the name of one between';
-COMMENT ON COLUMN protocol_differences.task IS 'benchmark';
-COMMENT ON COLUMN protocol_differences.part IS 'such as task_version, samples or decoding';
-COMMENT ON COLUMN protocol_differences.baseline IS 'the baseline''s';
-COMMENT ON COLUMN protocol_differences.trial IS 'the trial''s';

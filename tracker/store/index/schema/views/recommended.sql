@@ -57,35 +57,3 @@ LEFT JOIN artifacts a ON a.artifact_id = t.artifact_id;
 
 COMMENT ON VIEW recommended IS
   'What each study recommends and why, one row per study: the trial with its figures beside the original''s.';
-COMMENT ON COLUMN recommended.study_id IS 'the study';
-COMMENT ON COLUMN recommended.trial_id IS
-  'the recommended trial, the baseline''s where the original should be kept; NULL: not decided';
-COMMENT ON COLUMN recommended.decision IS 'recommended, keep the original or not decided';
-COMMENT ON COLUMN recommended.methods IS 'methods of its strategy in order';
-COMMENT ON COLUMN recommended.recipe IS
-  'its actions with the knobs that the strategy named, as they were set';
-COMMENT ON COLUMN recommended.size_bytes IS 'bytes of its weight files on disk';
-COMMENT ON COLUMN recommended.original_bytes IS 'bytes of the weight files that the user gave';
-COMMENT ON COLUMN recommended.size_ratio IS
-  'size_bytes / original_bytes: above 1 it is larger than what the user gave';
-COMMENT ON COLUMN recommended.fp16_bytes IS 'what the original takes as 16-bit floats';
-COMMENT ON COLUMN recommended.compression_ratio IS 'fp16_bytes / size_bytes';
-COMMENT ON COLUMN recommended.latency_ms IS
-  'milliseconds per generated token: latency_ratio times the median of the baseline''s times over the study';
-COMMENT ON COLUMN recommended.latency_ratio IS
-  'time of a token over that of the baseline in the same minutes; NULL: only emulated, or not measured';
-COMMENT ON COLUMN recommended.latency_ratio_low IS 'lower end of its 95 % interval';
-COMMENT ON COLUMN recommended.latency_ratio_high IS 'upper end of its 95 % interval';
-COMMENT ON COLUMN recommended.metric IS 'the study''s quality: accuracy or perplexity';
-COMMENT ON COLUMN recommended.quality IS 'its figure of that metric';
-COMMENT ON COLUMN recommended.baseline_quality IS 'the original''s figure of that metric';
-COMMENT ON COLUMN recommended.difference IS
-  'to the baseline on the same samples, as paired_differences has it: absolute, of perplexity relative; NULL: not paired';
-COMMENT ON COLUMN recommended.difference_low IS 'lower end of its 95 % interval';
-COMMENT ON COLUMN recommended.difference_high IS 'upper end of its 95 % interval';
-COMMENT ON COLUMN recommended.n IS 'samples that both answered';
-COMMENT ON COLUMN recommended.exact IS 'every sample of the benchmarks was asked; NULL: not known';
-COMMENT ON COLUMN recommended.undecided IS 'constraints whose interval spans the threshold';
-COMMENT ON COLUMN recommended.because IS 'why, in a sentence; the report says more';
-COMMENT ON COLUMN recommended.artifact_id IS 'artifact of its last action; NULL for the baseline';
-COMMENT ON COLUMN recommended.location IS 'folder that holds its files';

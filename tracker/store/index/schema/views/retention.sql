@@ -81,28 +81,3 @@ FROM judged;
 
 COMMENT ON VIEW retention IS
   'Each figure beside the baseline''s under the same protocol, fidelity and runtime.';
-COMMENT ON COLUMN retention.study_id IS 'the study it belongs to';
-COMMENT ON COLUMN retention.trial_id IS 'readable and unique in the store, such as study/t03';
-COMMENT ON COLUMN retention.readable_id IS
-  'what the trial does, such as s03-gptq-4bit-g64; baseline for the first measurement';
-COMMENT ON COLUMN retention.metric IS 'such as accuracy, latency_ms or size_bytes';
-COMMENT ON COLUMN retention.task IS 'benchmark; NULL: over all primary tasks, or of no task';
-COMMENT ON COLUMN retention.slice IS 'part of a task, such as an MMLU subject';
-COMMENT ON COLUMN retention.fidelity IS
-  'rung of the evaluation: proxy, full or the name of one between, which quality was measured on';
-COMMENT ON COLUMN retention.runtime IS 'what executed the model';
-COMMENT ON COLUMN retention.value IS 'as measured, NaN and infinities kept; latency_ms as it is compared';
-COMMENT ON COLUMN retention.baseline IS
-  'the baseline''s figure; of what is timed, in the same minutes as the trial; of latency_ms the study''s one baseline';
-COMMENT ON COLUMN retention.ratio IS 'value / baseline; NULL where the baseline is 0';
-COMMENT ON COLUMN retention.degradation IS 'how much worse than the baseline: absolute, of perplexity relative (0.1 is 10 % more); negative: better';
-COMMENT ON COLUMN retention.chance IS
-  'score of guessing; NULL where the metric has none or nobody knows it';
-COMMENT ON COLUMN retention.chance_corrected IS
-  '(value - chance) / (baseline - chance); NULL where undefined_because says why';
-COMMENT ON COLUMN retention.undefined_because IS
-  'why an accuracy has no chance_corrected, in words; NULL where it has one';
-COMMENT ON COLUMN retention.standard_error IS 'of the value; NULL where there is none';
-COMMENT ON COLUMN retention.baseline_standard_error IS 'standard error of the baseline''s figure';
-COMMENT ON COLUMN retention.n IS 'samples or repeats behind the value';
-COMMENT ON COLUMN retention.unit IS 'such as 1, ms/token or bytes';

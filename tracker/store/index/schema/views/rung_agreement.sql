@@ -63,18 +63,3 @@ FROM fisher f LEFT JOIN kendall k USING (study_id, fidelity, metric);
 
 COMMENT ON VIEW rung_agreement IS
   'How well a figure of a rung orders the trials of a study as its last rung''s quality does: rank correlations over the trials that have both.';
-COMMENT ON COLUMN rung_agreement.study_id IS 'the study it belongs to';
-COMMENT ON COLUMN rung_agreement.fidelity IS 'rung of the figure that orders';
-COMMENT ON COLUMN rung_agreement.metric IS
-  'the figure that orders, over all tasks: the quality itself, kl, choice_kl, flips and others';
-COMMENT ON COLUMN rung_agreement.samples IS 'samples or windows behind the figure, the median trial''s';
-COMMENT ON COLUMN rung_agreement.judged_by IS 'the quality that the study compares by';
-COMMENT ON COLUMN rung_agreement.judged_on IS 'the last rung';
-COMMENT ON COLUMN rung_agreement.trials IS
-  'trials that have both figures: only those that were let through to the last rung, which flatters no rung and narrows what is seen of it';
-COMMENT ON COLUMN rung_agreement.spearman IS
-  'rank correlation, 1: the same order; better is up on both sides; NULL: fewer than 4 trials, or all alike';
-COMMENT ON COLUMN rung_agreement.spearman_low IS
-  'lower end of its 95 % interval (Fisher''s z with the error of Bonett and Wright 2000; a perfect order counts as half a swap of neighbours)';
-COMMENT ON COLUMN rung_agreement.spearman_high IS 'upper end of its 95 % interval';
-COMMENT ON COLUMN rung_agreement.kendall IS 'Kendall''s tau-b of the same pairs';

@@ -16,17 +16,3 @@ GROUP BY ALL;
 
 COMMENT ON VIEW score_changes IS
   'What scoring answers again changed of a task''s own figure: a row per trial, rung and scoring.';
-COMMENT ON COLUMN score_changes.study_id IS 'the study it belongs to';
-COMMENT ON COLUMN score_changes.trial_id IS 'readable and unique in the store, such as study/t03';
-COMMENT ON COLUMN score_changes.fidelity IS 'rung whose answers were scored';
-COMMENT ON COLUMN score_changes.task IS 'benchmark';
-COMMENT ON COLUMN score_changes.scorer IS 'that scored them again';
-COMMENT ON COLUMN score_changes.scorer_version IS 'of that scorer';
-COMMENT ON COLUMN score_changes.metric IS 'the task''s own';
-COMMENT ON COLUMN score_changes.position IS 'of the record in the journal: which scoring it was';
-COMMENT ON COLUMN score_changes.n IS 'samples that both have scored';
-COMMENT ON COLUMN score_changes.earlier_mean IS 'of the samples'' scores at the evaluation';
-COMMENT ON COLUMN score_changes.mean IS 'of the samples'' scores now';
-COMMENT ON COLUMN score_changes.difference IS 'now less the evaluation''s';
-COMMENT ON COLUMN score_changes.standard_error IS 'of the difference, paired; NULL: of one sample';
-COMMENT ON COLUMN score_changes.changed IS 'samples whose score is another one now';

@@ -27,11 +27,3 @@ FROM ranked GROUP BY ALL;
 
 COMMENT ON VIEW scorer_agreement IS
   'Whether two scorers put the layers into the same order: a row per format and pair of scorers.';
-COMMENT ON COLUMN scorer_agreement.study_id IS 'the study that asked';
-COMMENT ON COLUMN scorer_agreement.artifact_id IS 'whose layers they are';
-COMMENT ON COLUMN scorer_agreement.format IS 'such as 4-bit-g64';
-COMMENT ON COLUMN scorer_agreement.scorer IS 'as in layer_sensitivity';
-COMMENT ON COLUMN scorer_agreement.other_scorer IS 'behind it in the alphabet, so that a pair stands once';
-COMMENT ON COLUMN scorer_agreement.n IS 'layers that both have scored';
-COMMENT ON COLUMN scorer_agreement.rank_correlation IS
-  'Spearman''s, 1 = the same order; NULL: fewer than four layers, or all alike';

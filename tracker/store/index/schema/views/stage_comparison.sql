@@ -127,37 +127,3 @@ WINDOW chain AS (PARTITION BY r.study_id, r.trial_id ORDER BY r.stage);
 
 COMMENT ON VIEW stage_comparison IS
   'Each trial''s chain of actions, with what was measured after each: stage 0 is the baseline.';
-COMMENT ON COLUMN stage_comparison.study_id IS 'the study it belongs to';
-COMMENT ON COLUMN stage_comparison.trial_id IS
-  'readable and unique in the store, such as study/t03';
-COMMENT ON COLUMN stage_comparison.readable_id IS
-  'what the trial does, such as s03-gptq-4bit-g64; baseline for the first measurement';
-COMMENT ON COLUMN stage_comparison.stage IS 'actions so far; 0 is the baseline';
-COMMENT ON COLUMN stage_comparison.agent IS 'folder of the method; NULL for the baseline';
-COMMENT ON COLUMN stage_comparison.method IS 'method of the stages action';
-COMMENT ON COLUMN stage_comparison.artifact_id IS 'what the stage left; NULL for the baseline';
-COMMENT ON COLUMN stage_comparison.measured_in IS
-  'trial that ended at this artifact, or the trial itself where it was evaluated in its midst; NULL: nobody measured it';
-COMMENT ON COLUMN stage_comparison.fidelity IS 'of the quality figures';
-COMMENT ON COLUMN stage_comparison.accuracy IS 'unweighted mean over the primary tasks, 0 to 1';
-COMMENT ON COLUMN stage_comparison.accuracy_retention IS 'accuracy / the baselines';
-COMMENT ON COLUMN stage_comparison.accuracy_gain IS
-  'accuracy - that of the stage before, on one rung: what a recovery wins back is above 0; NULL: they share none';
-COMMENT ON COLUMN stage_comparison.gain_fidelity IS
-  'the highest rung that both were measured on, whose accuracies make the gain';
-COMMENT ON COLUMN stage_comparison.perplexity IS 'of the study''s text; lower is better';
-COMMENT ON COLUMN stage_comparison.latency_ms IS
-  'milliseconds per generated token, in the runtime of the study';
-COMMENT ON COLUMN stage_comparison.speedup IS '1 / latency_ratio of the trial that ended there';
-COMMENT ON COLUMN stage_comparison.memory_bytes IS 'peak memory of the inference process';
-COMMENT ON COLUMN stage_comparison.size_bytes IS 'bytes of the weight files on disk';
-COMMENT ON COLUMN stage_comparison.stage_ratio IS
-  'bytes before the stage / bytes after; stage 1 begins at fp16';
-COMMENT ON COLUMN stage_comparison.cumulative_ratio IS
-  'fp16 bytes of the original / bytes after the stage';
-COMMENT ON COLUMN stage_comparison.seconds IS
-  'of the action in this trial, its verification with it: next to none where the artifact was found; NULL of the baseline and in old records';
-COMMENT ON COLUMN stage_comparison.energy_j IS
-  'joules of the action when its artifact was made; after a kill those since it went on; NULL of the baseline and in old records';
-COMMENT ON COLUMN stage_comparison.energy_provenance IS
-  'measured by a device''s counter, with all else that ran there, or estimated from CPU time';

@@ -49,33 +49,3 @@ FROM own a JOIN own b ON (a.opened_at, a.study_id) < (b.opened_at, b.study_id);
 
 COMMENT ON VIEW study_comparison IS
   'Two studies beside each other, one row per pair, the earlier one first: whether model, data and protocol are the same, what each recommends and what it cost.';
-COMMENT ON COLUMN study_comparison.first_study_id IS 'the study that was opened first';
-COMMENT ON COLUMN study_comparison.second_study_id IS 'the other';
-COMMENT ON COLUMN study_comparison.same_model IS
-  'source, revision, architecture, parameters and bytes are equal';
-COMMENT ON COLUMN study_comparison.same_dataset IS
-  'the files of the data are equal by their hash, or have the same name where none is known';
-COMMENT ON COLUMN study_comparison.same_protocol IS
-  'both baselines'' full evaluations asked the same samples in the same way, task by task; NULL: one has none';
-COMMENT ON COLUMN study_comparison.first_trials IS 'trials that were opened, the baseline included: first study';
-COMMENT ON COLUMN study_comparison.first_recommended IS 'what it recommends; NULL: not decided: first study';
-COMMENT ON COLUMN study_comparison.first_decision IS 'recommended, keep the original or not decided: first study';
-COMMENT ON COLUMN study_comparison.first_best_reward IS 'best reward of a trial evaluated in full that violates nothing: first study';
-COMMENT ON COLUMN study_comparison.first_metric IS 'what its quality is: accuracy or perplexity: first study';
-COMMENT ON COLUMN study_comparison.first_quality IS 'of the recommended trial, accuracy or perplexity: first study';
-COMMENT ON COLUMN study_comparison.first_quality_difference IS 'to its own baseline on the same samples; of perplexity relative: first study';
-COMMENT ON COLUMN study_comparison.first_size_bytes IS 'of the recommended trial: first study';
-COMMENT ON COLUMN study_comparison.first_latency_ratio IS 'of the recommended trial to its own baseline: first study';
-COMMENT ON COLUMN study_comparison.first_hypervolume IS 'of its front as the last episode left it: first study';
-COMMENT ON COLUMN study_comparison.first_minutes IS 'of work of all its trials: first study';
-COMMENT ON COLUMN study_comparison.second_trials IS 'trials that were opened, the baseline included: second study';
-COMMENT ON COLUMN study_comparison.second_recommended IS 'what it recommends; NULL: not decided: second study';
-COMMENT ON COLUMN study_comparison.second_decision IS 'recommended, keep the original or not decided: second study';
-COMMENT ON COLUMN study_comparison.second_best_reward IS 'best reward of a trial evaluated in full that violates nothing: second study';
-COMMENT ON COLUMN study_comparison.second_metric IS 'what its quality is: accuracy or perplexity: second study';
-COMMENT ON COLUMN study_comparison.second_quality IS 'of the recommended trial, accuracy or perplexity: second study';
-COMMENT ON COLUMN study_comparison.second_quality_difference IS 'to its own baseline on the same samples; of perplexity relative: second study';
-COMMENT ON COLUMN study_comparison.second_size_bytes IS 'of the recommended trial: second study';
-COMMENT ON COLUMN study_comparison.second_latency_ratio IS 'of the recommended trial to its own baseline: second study';
-COMMENT ON COLUMN study_comparison.second_hypervolume IS 'of its front as the last episode left it: second study';
-COMMENT ON COLUMN study_comparison.second_minutes IS 'of work of all its trials: second study';

@@ -25,18 +25,3 @@ WHERE w.latency_ms IS NOT NULL;
 
 COMMENT ON VIEW timings IS
   'Each trial''s time per token as it was timed, beside its roofline and the baseline of the same minutes, by runtime.';
-COMMENT ON COLUMN timings.study_id IS 'the study it belongs to';
-COMMENT ON COLUMN timings.trial_id IS 'readable and unique in the store, such as study/t03';
-COMMENT ON COLUMN timings.readable_id IS
-  'what the trial does, such as s03-gptq-4bit-g64; baseline for the first measurement';
-COMMENT ON COLUMN timings.runtime IS 'what executed the model';
-COMMENT ON COLUMN timings.latency_ms IS
-  'milliseconds per generated token, as timed: trials of other minutes are compared by latency_ratio';
-COMMENT ON COLUMN timings.roofline_ms IS
-  'least time per token that the memory''s bandwidth of those minutes allows: bytes read a token over it';
-COMMENT ON COLUMN timings.over_roofline IS 'latency_ms / roofline_ms: 1 is as fast as memory allows';
-COMMENT ON COLUMN timings.baseline_latency_ms IS
-  'the baseline''s time per token, timed in turn with the trial; NULL: it is the baseline, or was not';
-COMMENT ON COLUMN timings.latency_ratio IS 'over the baseline''s in the same minutes, of this trial alone';
-COMMENT ON COLUMN timings.decode_tokens_per_s IS 'generated tokens a second, as timed';
-COMMENT ON COLUMN timings.prefill_tokens_per_s IS 'prompt tokens a second, as timed';
