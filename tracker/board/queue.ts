@@ -7,42 +7,20 @@ import { storePaths } from "../store/store_paths.ts";
 import { runOwners } from "../store/shelf/writers.ts";
 import { checkSubmitted } from "./check_submitted.ts";
 import { Refused } from "./refused.ts";
+import {
+  type Asked,
+  earlierSubmissions,
+  lastSaid,
+  processFolder,
+  type Submission,
+} from "./submission.ts";
 
-/** A study that was submitted to this board. */
-export interface Submission {
-  readonly study_id: string;
-  readonly kind: string;
-  readonly store: string;
-  readonly model_name: string;
-  readonly dataset: string;
-  /** Its place in line, from 1; 0: it is not waiting. */
-  position: number;
-  state: "waiting" | "starting" | "ended";
-  /** What its process said last. */
-  said: string[];
-  exit_code: number | null;
-}
-
-/** What ended a study that recorded nothing, in the words of those that did; null: nothing yet. */
-export function endOf({ state, exit_code }: Submission): "cancelled" | "failed" | null {
-  if (state !== "ended") return null;
-  return exit_code === null || exit_code === 130 ? "cancelled" : "failed";
-}
-
-/** The same in words, with the exit code. */
-export function endText(one: Submission): string {
-  const code = one.exit_code === null ? "" : ` with exit code ${one.exit_code}`;
-  return `${endOf(one) === "cancelled" ? "stopped" : "failed"}${code}`;
-}
-
-/** Starts the process of a study; resolves with its exit code. */
+/** Starts the process of a study in its folder; resolves with its exit code. */
 export type StartStudy = (
-  document: string,
-  store: string,
-  say: (line: string) => void,
+  asked: Asked,
+  folder: string,
 ) => { done: Promise<number>; stop(): void };
 
-const LINES_KEPT = 40;
 const MOST_WAITING = 100;
 /** How often the line is looked at while another process writes the store. */
 const LOOK_MS = 1_000;
@@ -55,18 +33,24 @@ interface Running {
 /** Studies submitted to a board: one runs at a time, the others wait in line. */
 export class StudyQueue implements AsyncDisposable {
   readonly #known = new Map<string, Submission>();
-  readonly #line: { submission: Submission; document: string }[] = [];
+  readonly #line: Submission[] = [];
   #running: (Running & { done: Promise<void> }) | null = null;
   #timer: ReturnType<typeof setTimeout> | null = null;
   #closed = false;
 
+  /** `stores`: those whose studies were submitted to an earlier board and are told of, too. */
   constructor(
     private readonly studies: string,
     private readonly start: StartStudy,
-  ) {}
+    stores: readonly string[] = [],
+  ) {
+    for (const one of earlierSubmissions(studies, stores)) this.#known.set(one.study_id, one);
+  }
 
   get(study_id: string): Submission | undefined {
-    return this.#known.get(study_id);
+    const known = this.#known.get(study_id);
+    if (known?.state === "starting") known.said = lastSaid(processFolder(this.studies, study_id));
+    return known;
   }
 
   /**
@@ -74,7 +58,7 @@ export class StudyQueue implements AsyncDisposable {
    * ended before it recorded anything is told of nowhere else.
    */
   all(): Submission[] {
-    return [...this.#known.values()];
+    return [...this.#known.keys()].map((study_id) => this.get(study_id)!);
   }
 
   /** Checks a study document as `pare run` does and puts it in line. */
@@ -85,30 +69,29 @@ export class StudyQueue implements AsyncDisposable {
       throw new Refused(409, `Cannot take one more study: ${MOST_WAITING} wait in line already`);
     }
     const study_id = this.#freeName(studyName(request, new Date()));
+    const { kind, model_name, dataset } = request;
     const submission: Submission = {
-      ...{ study_id, kind: request.kind, store },
-      ...{ model_name: request.model_name, dataset: request.dataset },
+      ...{ study_id, kind, store, model_name, dataset },
       ...{ position: 0, state: "waiting", said: [], exit_code: null },
     };
     this.#known.set(study_id, submission);
     const folder = join(this.studies, study_id);
     await mkdir(folder, { recursive: true });
-    const document = join(folder, "study.json");
     // What was given, not what defaults made of it: the study infers what is not said.
-    await writeFile(document, JSON.stringify(given, null, 2) + "\n");
-    this.#line.push({ submission, document });
+    await writeFile(join(folder, "study.json"), JSON.stringify(given, null, 2) + "\n");
+    this.#line.push(submission);
     this.#goOn();
     return submission;
   }
 
   /** Takes a study out of the line, or ends it as Ctrl-C does. */
   stop(study_id: string): "removed" | "stopping" | "not here" {
-    const at = this.#line.findIndex(({ submission }) => submission.study_id === study_id);
+    const at = this.#line.findIndex((one) => one.study_id === study_id);
     if (at >= 0) {
       const [taken] = this.#line.splice(at, 1);
-      taken!.submission.state = "ended";
-      taken!.submission.position = 0;
-      taken!.submission.said.push("taken out of the line before it began");
+      taken!.state = "ended";
+      taken!.position = 0;
+      taken!.said.push("taken out of the line before it began");
       this.#number();
       return "removed";
     }
@@ -124,14 +107,14 @@ export class StudyQueue implements AsyncDisposable {
   }
 
   #number(): void {
-    this.#line.forEach(({ submission }, at) => submission.position = at + 1);
+    this.#line.forEach((one, at) => one.position = at + 1);
   }
 
   #goOn(): void {
     this.#number();
     const [next] = this.#line;
     if (this.#closed || this.#running !== null || next === undefined) return;
-    if (runOwners(storePaths(next.submission.store)).length > 0) {
+    if (runOwners(storePaths(next.store)).length > 0) {
       // Two studies at once would time each other's work: the line is looked at again.
       this.#timer ??= setTimeout(() => {
         this.#timer = null;
@@ -141,17 +124,18 @@ export class StudyQueue implements AsyncDisposable {
     }
     this.#line.shift();
     this.#number();
-    this.#begin(next.submission, next.document);
+    this.#begin(next);
   }
 
-  #begin(submission: Submission, document: string): void {
+  #begin(submission: Submission): void {
     submission.state = "starting";
     submission.position = 0;
-    const { done, stop } = this.start(document, submission.store, (line) => {
-      submission.said = [...submission.said, line].slice(-LINES_KEPT);
-    });
+    const { study_id, kind, store, model_name, dataset } = submission;
+    const folder = processFolder(this.studies, study_id);
+    const { done, stop } = this.start({ study_id, kind, store, model_name, dataset }, folder);
     let stopped = false;
     const ended = done.then((code) => code, () => 1).then((code) => {
+      submission.said = lastSaid(folder);
       submission.state = "ended";
       submission.exit_code = code;
       this.#running = null;
@@ -168,7 +152,7 @@ export class StudyQueue implements AsyncDisposable {
   async close(): Promise<string[]> {
     this.#closed = true;
     if (this.#timer !== null) clearTimeout(this.#timer);
-    const left = this.#line.map(({ submission }) => submission.study_id);
+    const left = this.#line.map(({ study_id }) => study_id);
     this.#running?.stop();
     await this.#running?.done;
     return left;

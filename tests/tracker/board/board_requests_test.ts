@@ -3,11 +3,13 @@ import assert from "node:assert/strict";
 import { request } from "node:http";
 import { join } from "node:path";
 import { z } from "zod";
+import { startChildIn } from "../../../python-backends/child/child_folder.ts";
 import { type Operation, OPERATIONS } from "../../../tracker/board/api/operations.ts";
 import { openStore } from "../../../tracker/store/store.ts";
 import { type StartStudy, StudyQueue } from "../../../tracker/board/queue.ts";
 import { startBoard } from "../../../tracker/board/server.ts";
 import { heldStudies, type TestBoard, testBoard } from "../../fixtures/stores/board.ts";
+import { until } from "../../python-backends/scripted_worker.ts";
 import { inDirectory } from "../../fixtures/stores/processes.ts";
 import { STUDY, studyRecords } from "../../fixtures/stores/records.ts";
 
@@ -297,14 +299,25 @@ Deno.test("A board refuses a study that cannot begin, as the command line does, 
 
 Deno.test("A submitted study that ended before it recorded anything stays listed with its last words", () =>
   inDirectory(async (root) => {
-    const start: StartStudy = (_document, _store, say) => {
-      say("reading the model");
-      say("pare: Cannot go on as the hub is down");
-      return { done: Promise.resolve(2), stop: () => {} };
+    // As the real one, but for its program.
+    const start: StartStudy = (asked, folder) => {
+      const said = ["reading the model", "pare: Cannot go on as the hub is down"];
+      const script = `for (const line of ${JSON.stringify(said)}) console.log(line); Deno.exit(2);`;
+      const child = startChildIn(folder, {
+        argv: [Deno.execPath(), "eval", script],
+        request: asked,
+      });
+      return { done: child.exited.then(({ code }) => code!), stop: () => {} };
     };
-    await using test = testBoard(root, [join(root, "empty")], start);
+    const stores = [join(root, "empty")];
+    await using test = testBoard(root, stores, start);
     const body = JSON.stringify({ model_name: "tiny", dataset: "tiny" });
-    await test.json("/api/studies", { method: "POST", body });
+    const { body: asked } = await test.json("/api/studies", { method: "POST", body });
+    const { study_id } = asked as { study_id: string };
+    await until("its process is over", async () => {
+      const { body: stands } = await test.json(`/api/studies/${study_id}`);
+      return (stands as { state: string }).state === "ended";
+    });
     const { body: lines } = await test.json("/api/studies");
     const [line] = (OPERATIONS.listStudies.answer as z.ZodType<Record<string, unknown>[]>)
       .parse(lines);
@@ -319,4 +332,10 @@ Deno.test("A submitted study that ended before it recorded anything stays listed
     const own = await (await test.ask(`/studies/${line?.["study_id"]}`)).text();
     assert.match(own, /failed with exit code 2; nothing was recorded/);
     assert.match(own, /reading the model/);
+    await test.board.close();
+    // A later board reads it from the study's files; one of other stores does not.
+    await using later = testBoard(root, stores, start);
+    assert.deepEqual((await later.json("/api/studies")).body, lines);
+    await using other = testBoard(root, [join(root, "other")], start);
+    assert.deepEqual((await other.json("/api/studies")).body, []);
   }));

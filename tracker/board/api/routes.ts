@@ -4,7 +4,7 @@ import { PARE_VERSION } from "../../lab/provenance.ts";
 import { takeNote } from "../../store/take_note.ts";
 import { toJson } from "../../store/journal/record_line.ts";
 import type { Board } from "../board.ts";
-import { endOf } from "../queue.ts";
+import { endOf } from "../submission.ts";
 import { Refused } from "../refused.ts";
 import { listViews } from "../resources/list_views.ts";
 import {

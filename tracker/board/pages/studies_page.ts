@@ -1,6 +1,6 @@
 import { html } from "hono/html";
 import { endedBy } from "../../show/view/ended_by.ts";
-import { endText, type Submission } from "../queue.ts";
+import { endText, type Submission } from "../submission.ts";
 import type { Row, StudyLine } from "../resources/studies.ts";
 import type { Answers } from "../board_stores.ts";
 import { layout, type Markup } from "./layout.ts";

@@ -2,7 +2,7 @@ import { html, raw } from "hono/html";
 import { isDecisive, metricWords, recipeName, trialName, WEIGHTS } from "../../../core/mod.ts";
 import { dataElement } from "../../show/pages/page.ts";
 import { endedBy } from "../../show/view/ended_by.ts";
-import { endText, type Submission } from "../queue.ts";
+import { endText, type Submission } from "../submission.ts";
 import type { DrawnFigure, Row } from "../resources/studies.ts";
 import type { Page } from "../resources/trials.ts";
 import { layout, type Markup } from "./layout.ts";

@@ -43,7 +43,7 @@ export async function boardCommand(options: BoardCommandOptions): Promise<void> 
   const home = findHome(Deno.env.toObject());
   const stores = [...new Set((options.store ?? [home.store]).map((one) => resolve(one)))];
   const board = startBoard({
-    ...{ stores, queue: new StudyQueue(home.studies, startStudyProcess) },
+    ...{ stores, queue: new StudyQueue(home.studies, startStudyProcess, stores) },
     ...(options.port === undefined ? {} : { port: portOf(options.port) }),
   });
   const stop = interrupted();

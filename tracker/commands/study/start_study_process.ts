@@ -1,24 +1,23 @@
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { execa } from "execa";
+import { startChildIn } from "../../../python-backends/child/child_folder.ts";
 import type { StartStudy } from "../../board/queue.ts";
 
 const ENTRY = fileURLToPath(new URL("./submitted_study.ts", import.meta.url));
 
 /**
- * Runs `pare run` for a document. It has a process group of its own: the terminal's Ctrl-C is given to
- * the board, which stops the study once.
+ * Runs `pare run` for a document. The terminal's Ctrl-C is given to the board, which stops the study
+ * once; a study whose board is killed stops by itself, in the same way.
  */
-export const startStudyProcess: StartStudy = (document, store, say) => {
-  const words = ["run", "--allow-all", "--no-check", ENTRY, "run", document, "--store", store];
-  const child = execa(Deno.execPath(), words, {
-    ...{ reject: false, stdin: "ignore", detached: true, all: true, buffer: false },
+export const startStudyProcess: StartStudy = (asked, folder) => {
+  const document = join(dirname(folder), "study.json");
+  const words = ["run", document, "--store", asked.store];
+  const child = startChildIn(folder, {
+    argv: [Deno.execPath(), "run", "--allow-all", "--no-check", ENTRY, ...words],
+    request: asked,
   });
-  const listen = async () => {
-    for await (const line of child.iterable({ from: "all" })) say(String(line));
-  };
-  void listen().catch(() => {}); // what it said is lost with its end only
   return {
-    done: child.then(({ exitCode }) => exitCode ?? 1),
-    stop: () => void child.kill("SIGINT"),
+    done: child.exited.then(({ code }) => code ?? 1),
+    stop: () => child.signal("SIGINT"),
   };
 };
