@@ -127,7 +127,9 @@ export const Artifact = z.strictObject({
   action_key: z.string().describe("sha256 over the inputs: parent, action, data, source, pins"),
   parent_id: z.string().nullable(),
   action: ResolvedAction.nullable(),
-  location: z.string().describe("directory that holds the files"),
+  location: z.string().describe(
+    'directory that holds the files on this machine; "." where it is written down: the id says which',
+  ),
   files: z.array(FileChecksum),
   size_bytes: z.int().describe(
     "bytes of the weight files on disk; of a setting, those of the weights it needs and its own",

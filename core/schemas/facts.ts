@@ -39,7 +39,9 @@ export const ModelFacts = z.strictObject({
   source: z.enum(["checkpoint", "gguf", "hub", "demo", "tiny", "endpoint"]).describe(
     "endpoint: behind a server that says nothing of it, so that counts and bytes are 0",
   ),
-  path: z.string().describe("directory of the imported baseline, or of the checkpoint"),
+  path: z.string().describe(
+    'directory of the imported baseline, or of the checkpoint; "." where it is written down',
+  ),
   revision: z.string().nullable(),
   architecture: z.string().describe("such as LlamaForCausalLM"),
   model_type: z.string(),

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { rename } from "node:fs/promises";
 import { join } from "node:path";
-import { checkStore } from "../../tracker/store/check_store.ts";
+import { checkStore } from "../../tracker/artifacts/check_store.ts";
 import { openStore, rebuildDatabase } from "../../tracker/store/store.ts";
 import { contents } from "../fixtures/stores/contents.ts";
 import { inDirectory } from "../fixtures/stores/processes.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { openLab, silentAsk } from "../../tracker/mod.ts";
-import { checkStore } from "../../tracker/store/check_store.ts";
+import { checkStore } from "../../tracker/artifacts/check_store.ts";
 import { fill, mountDisk, unlessMountable } from "../fixtures/small_disk.ts";
 import { temporaryFolder } from "../temporary_folder.ts";
 

@@ -1,4 +1,4 @@
-import { dirname, join } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { Artifact, type FileChecksum, Setting } from "../../core/mod.ts";
 import { isAlive, thisProcess } from "../../python-backends/file_lock.ts";
 import { canonicalJson } from "./action_key.ts";
@@ -98,7 +98,7 @@ export async function readArtifact(path: string, here: string | null): Promise<A
   }
   try {
     const artifact = Artifact.parse(JSON.parse(text));
-    return artifact.location === "." && here !== null ? { ...artifact, location: here } : artifact;
+    return here === null ? artifact : { ...artifact, location: resolve(here, artifact.location) };
   } catch {
     return null; // half of a document, or one of another form: made again
   }

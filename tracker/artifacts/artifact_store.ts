@@ -1,4 +1,4 @@
-import { join, resolve } from "node:path";
+import { dirname, join, relative, resolve } from "node:path";
 import { type Artifact, UsageError } from "../../core/mod.ts";
 import {
   artifactId,
@@ -212,6 +212,12 @@ async function commit(opened: Opened, directory: string, meta: ArtifactMeta): Pr
   return await claim(opened, await place(opened.paths, directory, artifact));
 }
 
+/** A user's own folder by its path; one beside the artifacts by the way there, as both move together. */
+function seenFrom(home: string, { root }: ArtifactPaths, location: string): string {
+  const inside = !/^\.\.(\/|$)/.test(relative(dirname(root), location));
+  return inside ? relative(home, location) : location;
+}
+
 async function adopt(opened: Opened, directory: string, meta: ArtifactMeta): Promise<Artifact> {
   const { paths } = opened;
   const location = await Deno.realPath(directory);
@@ -222,7 +228,12 @@ async function adopt(opened: Opened, directory: string, meta: ArtifactMeta): Pro
   const home = join(paths.root, artifact_id);
   const own = same?.location === home;
   using _lock = await lockArtifacts(paths);
-  if (!own) await writeJson(join(home, MANIFEST), artifact);
+  if (!own) {
+    await writeJson(join(home, MANIFEST), {
+      ...artifact,
+      location: seenFrom(home, paths, location),
+    });
+  }
   await writeJson(join(paths.keys, `${meta.action_key}.json`), artifact);
   return await claim(opened, own ? { ...artifact, location: home } : artifact);
 }

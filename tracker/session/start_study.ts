@@ -28,6 +28,7 @@ import {
   type Tracker,
   UsageError,
 } from "../../core/mod.ts";
+import { placeRecords } from "../artifacts/artifact_places.ts";
 import { idOfBytes } from "../artifacts/id_of_bytes.ts";
 import { earlierTrials } from "../lab/data/earlier_trials.ts";
 import { formatLosses } from "../lab/data/format_losses.ts";
@@ -104,7 +105,8 @@ async function historyOf(
   store: Store,
   study_id: string,
 ): Promise<StudyHistory | undefined> {
-  const study = replayStudy(await store.journalOf(study_id), study_id);
+  const records = await placeRecords(await store.journalOf(study_id), store.paths.root);
+  const study = replayStudy(records, study_id);
   return study === null ? undefined : { study, evaluations: await evaluationsOf(store, study) };
 }
 

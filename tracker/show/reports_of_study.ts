@@ -29,7 +29,7 @@ import { beliefBlocks } from "./reports/search_blocks.ts";
 import { studyReport } from "./reports/study_report.ts";
 import type { EvidenceFigure } from "./evidence_figures.ts";
 import { trialFigures } from "./view/trial_figures.ts";
-import { checkpointOf, modelLabel, type StudyView } from "./view/study_view.ts";
+import { checkpointOf, modelLabel, originalPlace, type StudyView } from "./view/study_view.ts";
 
 /** Files that a study leaves for people, and the checkpoint that it recommends. */
 export interface StudyOutputs {
@@ -166,7 +166,7 @@ function exchangeFiles(view: StudyView, loader: string, by: Authorship): Content
   const artifact = view.recommended === null ? undefined : checkpointOf(view, view.recommended);
   // Whoever has the card has the checkpoint beside it.
   const here = artifact === undefined ? loader : loader.replaceAll(artifact.location, ".");
-  const license = licenseOf(view.facts.model.path);
+  const license = licenseOf(originalPlace(view));
   return {
     ...cited,
     "leaderboard.csv": leaderboardCsv(view),

@@ -140,8 +140,10 @@ Deno.test("nothing private stands anywhere in a published folder, wherever it wa
     const said = `Cannot read /home/ada/secret-place/x.bin for ada at lovelace with ${secret}`;
     await using store = await openStore(join(root, "store"), { write: true });
     const records = JSON.stringify(studyRecords().filter(({ type }) => type !== "samples_written"))
-      .replaceAll("pare run --model tiny", `pare run --model /home/ada/secret-place/tiny ${secret}`)
-      .replaceAll('"/models/', '"/home/ada/secret-place/');
+      .replaceAll(
+        "pare run --model tiny",
+        `pare run --model /home/ada/secret-place/tiny ${secret}`,
+      );
     for (const record of JSON.parse(records)) {
       if (record.type === "trial_closed" && record.trial.number === 2) {
         record.trial.failure = { kind: "crash", message: said, hint: said, stage: "apply" };

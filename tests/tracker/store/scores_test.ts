@@ -4,7 +4,7 @@ import { createHash } from "node:crypto";
 import { copyFile, mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { AnswersScored, JournalRecord, ScoreRow, VerdictRow } from "../../../core/mod.ts";
-import { checkStore } from "../../../tracker/store/check_store.ts";
+import { checkStore } from "../../../tracker/artifacts/check_store.ts";
 import { readSamples } from "../../../tracker/store/rows/sample_file.ts";
 import { openStore, type Store } from "../../../tracker/store/store.ts";
 import { inDirectory } from "../../fixtures/stores/processes.ts";

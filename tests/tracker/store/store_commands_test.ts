@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { journalOf } from "../../fixtures/stores/journals.ts";
 import { createHash } from "node:crypto";
 import { join } from "node:path";
-import { checkStore } from "../../../tracker/store/check_store.ts";
+import { checkStore } from "../../../tracker/artifacts/check_store.ts";
 import { openStore, type Store } from "../../../tracker/store/store.ts";
 import { pare } from "../../fixtures/stores/pare.ts";
 import { databaseHolder, inDirectory, startChild } from "../../fixtures/stores/processes.ts";
@@ -14,24 +14,36 @@ function sha256(text: string): string {
   return createHash("sha256").update(text).digest("hex");
 }
 
-/** Records a study whose artifact, samples and log lie on this disk; gives the store open. */
-async function wholeStudy(root: string, folder: string): Promise<Store> {
+const ID = "0".repeat(16);
+
+/** Where the artifact of a home lies. */
+const placeIn = (home: string): string => join(home, "artifacts", ID);
+
+/**
+ * Records a study whose artifact, samples and log lie in a home, the artifact in `folder` where that is
+ * a user's own; gives the store open.
+ */
+async function wholeStudy(home: string, folder = placeIn(home)): Promise<Store> {
+  const root = join(home, "store");
   const store = await openStore(root, { write: true });
   const own = { at: AT, study_id: STUDY, trial_id: trialId(1) };
   for (const record of studyRecords()) {
     if (record.type === "log_written" || record.type === "artifact_written") continue;
     await store.record(record);
   }
-  const path = join(folder, "model.safetensors");
-  await Deno.writeTextFile(path, "weights");
+  await Deno.mkdir(folder, { recursive: true });
+  await Deno.mkdir(placeIn(home), { recursive: true });
+  await Deno.writeTextFile(join(folder, "model.safetensors"), "weights");
+  const kept = {
+    ...artifact(ID, null),
+    location: folder === placeIn(home) ? "." : folder,
+    files: [{ path: "model.safetensors", bytes: 7, sha256: sha256("weights") }],
+  };
+  await Deno.writeTextFile(join(placeIn(home), "manifest.json"), JSON.stringify(kept));
   await store.record({
     type: "artifact_written",
     ...own,
-    artifact: {
-      ...artifact("0".repeat(16), null),
-      location: folder,
-      files: [{ path: "model.safetensors", bytes: 7, sha256: sha256("weights") }],
-    },
+    artifact: { ...kept, location: folder },
     cached: false,
   });
   const log = store.logPath(STUDY, trialId(1), "evaluate");
@@ -84,7 +96,7 @@ async function fingerprint(root: string): Promise<Record<string, string>> {
 Deno.test("pare store check finds nothing wrong with a whole store and changes nothing", () =>
   inDirectory(async (folder) => {
     const root = join(folder, "store");
-    await (await wholeStudy(root, folder)).close();
+    await (await wholeStudy(folder)).close();
     const before = await fingerprint(root);
     const { code, stdout } = await pare("store", "check", "--store", root);
     assert.equal(code, 0, stdout);
@@ -97,31 +109,26 @@ Deno.test("pare store check finds nothing wrong with a whole store and changes n
 Deno.test("a home that was moved with its store and artifacts checks the same, artifacts read there", () =>
   inDirectory(async (folder) => {
     const [home, moved] = [join(folder, "home"), join(folder, "moved")];
-    const artifact = join(home, "artifacts", "0".repeat(16));
-    await Deno.mkdir(artifact, { recursive: true });
-    await (await wholeStudy(join(home, "store"), artifact)).close();
-    const check = (root: string) =>
-      checkStore(join(root, "store"), { artifacts: join(root, "artifacts") });
+    await (await wholeStudy(home)).close();
+    const check = (root: string) => checkStore(join(root, "store"));
     const before = await check(home);
     assert.deepEqual(before.wrong, []);
     await Deno.rename(home, moved);
     assert.deepEqual(await check(moved), before);
-    const weights = join(moved, "artifacts", "0".repeat(16), "model.safetensors");
-    await Deno.writeTextFile(weights, "other weights");
+    await Deno.writeTextFile(join(placeIn(moved), "model.safetensors"), "other weights");
     assert.match((await check(moved)).wrong.join(), /model\.safetensors was changed/);
   }));
 
 Deno.test("an artifact that lay in a cache which is gone is no damage: it can be made again", () =>
   inDirectory(async (folder) => {
-    const id = "0".repeat(16);
-    const [cache, listed] = [join(folder, "cache", "models"), join(folder, "artifacts", id)];
-    await Deno.mkdir(cache, { recursive: true });
-    await (await wholeStudy(join(folder, "store"), cache)).close();
-    await Deno.mkdir(listed, { recursive: true });
-    await Deno.writeTextFile(join(listed, "manifest.json"), "{}"); // as the artifact store lists it
+    const cache = join(folder, "cache", "models");
+    await (await wholeStudy(folder, cache)).close();
+    assert.match(
+      (await checkStore(join(folder, "store"))).said.join(),
+      /artifacts: 1 on this disk/,
+    );
     await Deno.rename(cache, join(folder, "away"));
-    const artifacts = join(folder, "artifacts");
-    const { said, wrong } = await checkStore(join(folder, "store"), { artifacts });
+    const { said, wrong } = await checkStore(join(folder, "store"));
     assert.deepEqual(wrong, []);
     assert.match(
       said.join("\n"),
@@ -166,7 +173,7 @@ const DAMAGES: Record<string, [Damage, ...RegExp[]]> = {
         join(root, "runs", STUDY, "logs", "t01-evaluate.log"),
         "something else",
       );
-      await Deno.writeTextFile(join(folder, "model.safetensors"), "other weights");
+      await Deno.writeTextFile(join(placeIn(folder), "model.safetensors"), "other weights");
       await Deno.remove(join(root, "samples", STUDY, "t01-full.jsonl"));
     },
     /t01-evaluate\.log \(log of demo-1\/t01\) was changed: sha256 must be/,
@@ -178,7 +185,7 @@ for (const [what, [damage, ...said]] of Object.entries(DAMAGES)) {
   Deno.test(`checkStore() says so after ${what}, and changes nothing`, () =>
     inDirectory(async (folder) => {
       const root = join(folder, "store");
-      await (await wholeStudy(root, folder)).close();
+      await (await wholeStudy(folder)).close();
       await damage(root, folder);
       const before = await fingerprint(root);
       const { wrong } = await checkStore(root);
@@ -190,7 +197,7 @@ for (const [what, [damage, ...said]] of Object.entries(DAMAGES)) {
 Deno.test("pare store rebuild makes an index that pare store check finds equal to the journal", () =>
   inDirectory(async (folder) => {
     const root = join(folder, "store");
-    await (await wholeStudy(root, folder)).close();
+    await (await wholeStudy(folder)).close();
     await DAMAGES["a row that is not the journal's"]![0](root, folder);
     const { code, stdout } = await pare("store", "check", "--store", root);
     assert.equal(code, 1, stdout);
@@ -273,7 +280,7 @@ Deno.test("pare status names the process that holds the index, also one that onl
 Deno.test("pare log shows a log that is as it was kept, and says where it is not", () =>
   inDirectory(async (folder) => {
     const root = join(folder, "store");
-    await (await wholeStudy(root, folder)).close();
+    await (await wholeStudy(folder)).close();
     const whole = await pare("log", trialId(1), "--store", root);
     assert.deepEqual([whole.code, whole.stderr], [0, ""]);
     assert.equal(whole.stdout, `── evaluate\n${LOG}`);

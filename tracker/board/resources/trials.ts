@@ -2,6 +2,7 @@ import { FULL, unknownName, UsageError } from "../../../core/mod.ts";
 import type { StudiesBeside, TrialsBeside } from "../../show/json/json_shapes.ts";
 import { besideTrials } from "../../show/json/beside_trials.ts";
 import { studiesBeside } from "../../show/json/beside.ts";
+import { placeOf } from "../../artifacts/artifact_places.ts";
 import type { Store } from "../../store/store.ts";
 import { type BoardStores, oneRow } from "../board_stores.ts";
 import { promptsOf } from "./prompts.ts";
@@ -111,8 +112,8 @@ SELECT t.*, f.accuracy, f.accuracy_standard_error, f.accuracy_n, f.perplexity, f
     n: h.n, fidelity: h.fidelity, provenance: h.provenance, runtime: h.runtime} ORDER BY h.metric)
     FROM headline h WHERE h.study_id = t.study_id AND h.trial_id = t.trial_id) AS measurements,
   (SELECT list({artifact_id: l.artifact_id, parent_id: l.parent_id, depth: l.depth,
-    recipe: l.recipe, size_bytes: l.size_bytes, minimum_cosine: l.minimum_cosine,
-    location: l.location} ORDER BY l.depth) FROM lineage l WHERE l.artifact_id IN
+    recipe: l.recipe, size_bytes: l.size_bytes, minimum_cosine: l.minimum_cosine}
+    ORDER BY l.depth) FROM lineage l WHERE l.artifact_id IN
     (SELECT artifact_id FROM trial_artifacts ta WHERE ta.study_id = t.study_id
       AND ta.trial_id = t.trial_id)) AS artifacts,
   (SELECT list({written_at: n.written_at, text: n.text} ORDER BY n.position) FROM notes n
@@ -150,7 +151,12 @@ export async function readTrial(stores: BoardStores, study_id: string, name: str
   const trial = trialId(study_id, name);
   const row = await oneRow(store, TRIAL, { study: study_id, trial });
   if (row["trial_id"] === undefined) throw await unknownTrial(store, study_id, trial);
-  return { ...row, ...Object.fromEntries(LISTS.map((list) => [list, row[list] ?? []])) };
+  const artifacts = await Promise.all((row["artifacts"] as Row[] | null ?? []).map(async (one) => ({
+    ...one,
+    location: await placeOf(String(one["artifact_id"]), store.paths.root),
+  })));
+  const lists = LISTS.map((list) => [list, row[list] ?? []]);
+  return { ...row, ...Object.fromEntries(lists), artifacts };
 }
 
 // Of a million samples the names alone are sorted and counted; a page's texts are looked up then.

@@ -2,7 +2,7 @@ import { resolve } from "node:path";
 import { UsageError } from "../../../core/mod.ts";
 import { openArtifactStore } from "../../artifacts/artifact_store.ts";
 import { findHome } from "../../ground/home.ts";
-import { checkStore } from "../../store/check_store.ts";
+import { checkStore } from "../../artifacts/check_store.ts";
 import { openStore, rebuildDatabase } from "../../store/store.ts";
 import { bytes } from "../../show/view/number_text.ts";
 
@@ -32,7 +32,7 @@ export async function rebuildCommand(options: StoreOption): Promise<void> {
 /** `pare store check`: says what is wrong with the store and changes nothing. */
 export async function checkCommand(options: StoreOption): Promise<void> {
   const home = findHome(Deno.env.toObject(), options.store);
-  const { wrong, said } = await checkStore(home.store, { artifacts: home.artifacts });
+  const { wrong, said } = await checkStore(home.store);
   for (const line of said) console.log(line);
   for (const line of wrong) console.log(`WRONG: ${line}`);
   if (wrong.length === 0) return console.log("nothing is wrong");

@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { UsageError } from "../../../core/mod.ts";
+import { placeRecords } from "../../artifacts/artifact_places.ts";
 import { readStudy } from "../../store/shelf/study_reader.ts";
 import type { Entry } from "../../store/journal/record_line.ts";
 import { pathComponent, type StorePaths, storePaths } from "../../store/store_paths.ts";
@@ -189,7 +190,8 @@ class OpenMirror implements Mirror {
       }
       this.#folded.set(study_id, entry.next);
       if (entry.kind !== "record" || studyOf(entry.record) !== study_id) continue;
-      for (const _ of this.#describe(entry, study_id, () => step.now)) {
+      const [record] = await placeRecords([entry.record], this.#input.root);
+      for (const _ of this.#describe({ ...entry, record: record! }, study_id, () => step.now)) {
         if (step.now.weight < this.#limit) continue;
         await this.#send(step.now);
         step.now = new Step();

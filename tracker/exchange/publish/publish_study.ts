@@ -99,7 +99,8 @@ async function gather(publishing: Publishing, folder: string): Promise<string[]>
     beside,
     evidence: await evidenceFigures(store, view),
   });
-  const paths = pathsIn([await store.journalOf(study_id), folder]);
+  const places = [...view.artifacts.values()].map(({ location }) => location);
+  const paths = pathsIn([await store.journalOf(study_id), places, folder]);
   const renewed: [before: string, now: string][] = [];
   for (const path of await listFiles(folder)) {
     if (path === CRATE || !/\.(html|md|svg|json|tex|csv)$/.test(path)) continue;

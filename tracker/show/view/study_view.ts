@@ -75,6 +75,11 @@ export function checkpointOf(view: StudyView, trialId: string): Artifact | undef
   return last === undefined ? undefined : view.artifacts.get(last);
 }
 
+/** Where the original's files lie; empty: its endpoint has them. */
+export function originalPlace({ artifacts }: StudyView): string {
+  return [...artifacts.values()].find(({ action }) => action === null)?.location ?? "";
+}
+
 /** What people call the model: the demo's own name, or the last part of a path. */
 export function modelLabel({ model }: Facts): string {
   if (model.source === "demo") return "SmolLM2-135M-Instruct";

@@ -65,10 +65,31 @@ function tooLong(type: string, size: string): UsageError {
   );
 }
 
+/** Facts without the place of the files that they were read from, which is each machine's own. */
+function unplaced<T extends { path: string }>(facts: T): T {
+  return facts.path === "" ? facts : { ...facts, path: "." };
+}
+
+/**
+ * A record as it is written: of an artifact its id alone says which it is, so that a store and its
+ * artifacts may be moved or mounted elsewhere.
+ */
+function withoutPlaces(record: JournalRecord): JournalRecord {
+  if (record.type === "artifact_written") {
+    const { artifact } = record;
+    const model = artifact.model === undefined ? {} : { model: unplaced(artifact.model) };
+    return { ...record, artifact: { ...artifact, ...model, location: "." } };
+  }
+  if (record.type !== "study_opened") return record;
+  const { model, student } = record.facts;
+  const own = student === undefined ? {} : { student: unplaced(student) };
+  return { ...record, facts: { ...record.facts, ...own, model: unplaced(model) } };
+}
+
 function encodePayload(record: JournalRecord): Uint8Array {
   let text: string;
   try {
-    text = toJson(record);
+    text = toJson(withoutPlaces(record));
   } catch (error) {
     if (error instanceof RangeError) throw tooLong(record.type, "more than a text can hold");
     throw error;

@@ -22,7 +22,6 @@ function artifactRow(artifact: Artifact): Row {
     parent_id: artifact.parent_id,
     agent: artifact.action?.agent ?? null,
     method: artifact.action?.method ?? null,
-    location: artifact.location,
     files: artifact.files.length,
     size_bytes: artifact.size_bytes,
     formula_bytes: artifact.formula_bytes,

@@ -25,7 +25,6 @@ const TABLES = [
 function modelColumns({ facts: { model } }: StudyOpened): Row {
   return {
     model_source: model.source,
-    model_path: model.path,
     architecture: model.architecture,
     model_type: model.model_type,
     model_dtype: model.dtype,

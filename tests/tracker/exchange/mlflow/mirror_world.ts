@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { mkdirSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import type { Artifact, JournalRecord } from "../../../../core/mod.ts";
 import {
   createMlflowClient,
@@ -21,9 +21,22 @@ export const HASTY = {
   longest_pause_ms: 1_000,
 };
 
-/** The artifact with a file on this disk that says whose it is. */
-function onDisk(artifact: Artifact, folder: string): Artifact {
-  const location = join(folder, createHash("sha256").update(artifact.artifact_id).digest("hex"));
+/** Records whose artifacts have names as files have them: the world's are whole recipes. */
+function withShortIds(records: readonly JournalRecord[]): JournalRecord[] {
+  const ids = records.flatMap((record) =>
+    record.type === "artifact_written" ? [record.artifact.artifact_id] : []
+  );
+  const short = (id: string) => createHash("sha256").update(id).digest("hex").slice(0, 16);
+  let text = JSON.stringify(records);
+  for (const id of new Set(ids)) {
+    text = text.replaceAll(JSON.stringify(id), JSON.stringify(short(id)));
+  }
+  return JSON.parse(text);
+}
+
+/** The artifact with a file that says whose it is, where a home has it. */
+function onDisk(artifact: Artifact, root: string): Artifact {
+  const location = join(dirname(root), "artifacts", artifact.artifact_id);
   mkdirSync(location, { recursive: true });
   const text = JSON.stringify(artifact.artifact_id);
   writeFileSync(join(location, "model.safetensors"), text);
@@ -42,9 +55,9 @@ export async function recordStudy(
 ): Promise<{ records: JournalRecord[]; end: number }> {
   const studyWorld = world(asked, options);
   await run(studyWorld, { study_id });
-  const records = [...studyWorld.records, ...more].map((record): JournalRecord => {
+  const records = withShortIds([...studyWorld.records, ...more]).map((record): JournalRecord => {
     if (record.type !== "artifact_written") return record;
-    return { ...record, artifact: onDisk(record.artifact, `${root}/artifacts`) };
+    return { ...record, artifact: onDisk(record.artifact, root) };
   });
   await using store = await openStore(root, { write: true });
   for (const record of records) await store.record(record);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { DuckDBInstance } from "@duckdb/node-api";
-import { checkStore } from "../../../../tracker/store/check_store.ts";
+import { checkStore } from "../../../../tracker/artifacts/check_store.ts";
 import { openDatabase } from "../../../../tracker/store/index/open_database.ts";
 import { openStore, rebuildDatabase } from "../../../../tracker/store/store.ts";
 import { answersAfter, besideIndex, wholeStore } from "../../../fixtures/stores/cut_index.ts";

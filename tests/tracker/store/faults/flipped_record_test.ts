@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { journalOf } from "../../../fixtures/stores/journals.ts";
 import { join } from "node:path";
-import { checkStore } from "../../../../tracker/store/check_store.ts";
+import { checkStore } from "../../../../tracker/artifacts/check_store.ts";
 import {
   flippableStore,
   flipRecord,

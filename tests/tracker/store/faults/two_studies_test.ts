@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { rename } from "node:fs/promises";
 import { join } from "node:path";
-import { checkStore } from "../../../../tracker/store/check_store.ts";
+import { checkStore } from "../../../../tracker/artifacts/check_store.ts";
 import { runOwners } from "../../../../tracker/store/shelf/writers.ts";
 import { openStore } from "../../../../tracker/store/store.ts";
 import { takeNote } from "../../../../tracker/store/take_note.ts";

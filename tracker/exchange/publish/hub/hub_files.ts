@@ -8,7 +8,7 @@ import { modelCard } from "../../../show/reports/formats/model_card.ts";
 import { recommendedLoader } from "../../../show/reports_of_study.ts";
 import { listFiles } from "../../../ground/storage/file_hash.ts";
 import { bytes } from "../../../show/view/number_text.ts";
-import { checkpointOf, type StudyView } from "../../../show/view/study_view.ts";
+import { checkpointOf, originalPlace, type StudyView } from "../../../show/view/study_view.ts";
 import { cleanText, cleanValue, type Private } from "../../../show/report_sql/withheld.ts";
 
 /** A file as it goes to a hub. */
@@ -103,7 +103,7 @@ export async function hubCheckpoint(
   const loader = checkpoint === undefined
     ? artifact === undefined ? own : own.replaceAll(artifact.location, ".")
     : convertedLoader(found.map(({ name }) => name));
-  const license = licenseOf(view.facts.model.path);
+  const license = licenseOf(originalPlace(view));
   const card = modelCard(view, { ...by, loader, ...(license === null ? {} : { license }) });
   const notes: string[] = [];
   const kept = async (name: string, text: string) => {

@@ -1,7 +1,7 @@
 CREATE TABLE artifacts (
   artifact_id VARCHAR NOT NULL, action_key VARCHAR NOT NULL,
   parent_id VARCHAR, agent VARCHAR, method VARCHAR,
-  location VARCHAR NOT NULL, files BIGINT NOT NULL,
+  files BIGINT NOT NULL,
   size_bytes BIGINT NOT NULL, formula_bytes BIGINT, weight_bits DOUBLE, activation_bits BIGINT,
   verified_layers BIGINT, minimum_cosine DOUBLE, mean_cosine DOUBLE, worst_layer VARCHAR,
   generated_text VARCHAR, verify_seconds DOUBLE, created_at TIMESTAMP,

@@ -23,7 +23,6 @@ CREATE TABLE studies (
   pare_version VARCHAR NOT NULL,
   model_revision VARCHAR,
   model_source VARCHAR NOT NULL,
-  model_path VARCHAR NOT NULL,
   architecture VARCHAR NOT NULL,
   model_type VARCHAR NOT NULL,
   model_dtype VARCHAR NOT NULL,

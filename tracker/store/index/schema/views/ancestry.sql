@@ -8,7 +8,7 @@ WITH RECURSIVE chain AS (
   WHERE a.parent_id IS NOT NULL
 )
 SELECT c.artifact_id, c.ancestor_id, c.depth, c.actions, a.size_bytes,
-  p.size_bytes AS ancestor_size_bytes, p.method AS ancestor_method, p.location AS ancestor_location
+  p.size_bytes AS ancestor_size_bytes, p.method AS ancestor_method
 FROM chain c
 JOIN artifacts a ON a.artifact_id = c.artifact_id
 LEFT JOIN artifacts p ON p.artifact_id = c.ancestor_id;

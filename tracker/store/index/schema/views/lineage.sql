@@ -8,7 +8,7 @@ WITH RECURSIVE chain AS (
   FROM artifacts a JOIN chain c ON a.parent_id = c.artifact_id
 )
 SELECT c.artifact_id, a.parent_id, c.root_id, c.depth, c.recipe, a.size_bytes, a.weight_bits,
-  a.minimum_cosine, a.location
+  a.minimum_cosine
 FROM chain c JOIN artifacts a USING (artifact_id);
 
 COMMENT ON VIEW lineage IS

@@ -47,13 +47,12 @@ SELECT p.study_id, p.recommended AS trial_id, p.decision, t.methods, r.recipe,
     ELSE CASE WHEN p.stop IS NULL THEN 'the study has not ended' ELSE 'the study recommends none: '
       || coalesce(p.message, p.stop) END
   END AS because,
-  t.artifact_id, a.location
+  t.artifact_id
 FROM picked p
 LEFT JOIN trial_summary t ON t.study_id = p.study_id AND t.trial_id = p.recommended
 LEFT JOIN recipes r ON r.study_id = p.study_id AND r.trial_id = p.recommended
 LEFT JOIN paired_differences d ON d.study_id = p.study_id AND d.trial_id = p.recommended
-  AND d.task IS NULL AND d.metric = p.metric
-LEFT JOIN artifacts a ON a.artifact_id = t.artifact_id;
+  AND d.task IS NULL AND d.metric = p.metric;
 
 COMMENT ON VIEW recommended IS
   'What each study recommends and why, one row per study: the trial with its figures beside the original''s.';

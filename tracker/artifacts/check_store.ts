@@ -2,10 +2,11 @@ import { existsSync } from "node:fs";
 import { join, normalize } from "node:path";
 import { type Artifact, type JournalRecord, UsageError } from "../../core/mod.ts";
 import { sha256File } from "../ground/storage/file_hash.ts";
-import { checkIndex, type Findings, type IndexFindings } from "./index/check_index.ts";
-import { readJournal } from "./journal/reader.ts";
-import { type ShelfJournal, shelfJournals } from "./shelf/shelf.ts";
-import { type StorePaths, storePaths } from "./store_paths.ts";
+import { placeArtifact } from "./artifact_places.ts";
+import { checkIndex, type Findings, type IndexFindings } from "../store/index/check_index.ts";
+import { readJournal } from "../store/journal/reader.ts";
+import { type ShelfJournal, shelfJournals } from "../store/shelf/shelf.ts";
+import { type StorePaths, storePaths } from "../store/store_paths.ts";
 
 /** A file that a record holds the hash of. */
 interface HashedFile {
@@ -119,26 +120,21 @@ async function checkFiles(paths: StorePaths, files: readonly HashedFile[]) {
   return { said: [`samples and logs: ${files.length} files`], damages };
 }
 
-/**
- * Where an artifact lies: as recorded, or below the artifacts of a home that was moved since. One that
- * lies in a cache has a folder there with its manifest alone, which is not the artifact.
- */
-function placed(artifact: Artifact, folder: string | undefined): Artifact[] {
-  const { location, artifact_id, files } = artifact;
-  const moved = folder === undefined ? [] : [join(folder, artifact_id)];
-  const found = [location, ...moved].find((path) =>
-    existsSync(path) &&
-    (files.length === 0 || files.some((file) => existsSync(join(path, file.path))))
-  );
-  return found === undefined ? [] : [{ ...artifact, location: found }];
+/** Whether any of its files is there; a folder without them is left of one that was removed. */
+function isThere({ location, files }: Artifact): boolean {
+  return files.length === 0
+    ? existsSync(location)
+    : files.some((file) => existsSync(join(location, file.path)));
 }
 
 async function checkArtifacts(
   artifacts: readonly Artifact[],
-  folder: string | undefined,
+  store: string,
 ): Promise<Findings> {
   const wrong: string[] = [];
-  const there = artifacts.flatMap((artifact) => placed(artifact, folder));
+  const there = (await Promise.all(artifacts.map((one) => placeArtifact(one, store)))).filter(
+    isThere,
+  );
   for (const { artifact_id, location, files } of there) {
     for (const { path, sha256 } of files) {
       const found = await fault(join(location, path), sha256);
@@ -153,12 +149,8 @@ async function checkArtifacts(
 /**
  * Reads everything of a store and says what is wrong: journal, the index against the journal, the
  * hashes of samples and logs, the artifacts' checksums. Changes nothing; a study may run meanwhile.
- * `artifacts` is the folder of the home's artifacts: they are looked for there, too.
  */
-export async function checkStore(
-  directory: string,
-  { artifacts }: { artifacts?: string } = {},
-): Promise<Findings> {
+export async function checkStore(directory: string): Promise<Findings> {
   const paths = storePaths(await Deno.realPath(directory).catch(() => directory));
   const shelf = shelfJournals(paths);
   if (shelf.length === 0) {
@@ -167,7 +159,7 @@ export async function checkStore(
   const journals = await checkJournals(shelf);
   const index = await checkIndex(paths);
   const files = await checkFiles(paths, [...journals.files.values()]);
-  const models = await checkArtifacts([...journals.artifacts.values()], artifacts);
+  const models = await checkArtifacts([...journals.artifacts.values()], paths.root);
   const logs = new Set(
     [...journals.files.values()].filter(({ of }) => of.startsWith("log of ")).map(({ at }) => at),
   );
