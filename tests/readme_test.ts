@@ -9,8 +9,10 @@ import { studyOpened } from "./fixtures/stores/records.ts";
 const ROOT = new URL("../", import.meta.url);
 const PAGES = [
   "README.md",
-  ...[...Deno.readDirSync(new URL("docs", ROOT))].filter(({ isFile }) => isFile)
-    .map(({ name }) => `docs/${name}`).sort(),
+  ...["docs", "docs/measurements"].flatMap((folder) =>
+    [...Deno.readDirSync(new URL(folder, ROOT))].filter(({ name }) => name.endsWith(".md"))
+      .map(({ name }) => `${folder}/${name}`).sort()
+  ),
 ];
 const TEXTS = new Map(PAGES.map((page) => [page, Deno.readTextFileSync(new URL(page, ROOT))]));
 const ALL = [...TEXTS.values()].join("\n");

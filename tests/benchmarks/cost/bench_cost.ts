@@ -54,7 +54,7 @@ import {
 
 const file = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 const KEPT = file("./cost.json");
-const PAGE = file("../../../docs/decide.md");
+const PAGE = file("../../../docs/measurements/deciding.md");
 
 /** Recipes and orders in which they are replayed; the first is that in which they were run. */
 const SIZE = { demo: { trials: 20, orders: 21 }, tiny: { trials: 8, orders: 3 } };

@@ -32,7 +32,7 @@ import { byFixedInterval, bySequence, DROPS, fixedSize, LIMIT, simulate } from "
 
 const file = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 const KEPT = file("./deciding.json");
-const PAGE = file("../../../docs/decide.md");
+const PAGE = file("../../../docs/measurements/deciding.md");
 
 /** Shares of answers that a compression changes: 8 bits, 4 bits, fewer. */
 const FLIPS = [0.05, 0.1, 0.2];

@@ -169,7 +169,7 @@ Deno.test("the page has a line a benchmark, with what the better ways take of th
 Deno.test("the page has the table of the kept rows, none of them wrong in more than a twentieth", async () => {
   const text = (path: string) => readFile(new URL(path, import.meta.url), "utf8");
   const { rows } = JSON.parse(await text("./deciding.json")) as { rows: DecidingRow[] };
-  const page = tableOf(await text("../../../docs/decide.md"), "deciding");
+  const page = tableOf(await text("../../../docs/measurements/deciding.md"), "deciding");
   assert.deepEqual(cellsOf(page), cellsOf(pageTable(rows)));
   assert.ok(rows.every(({ own }) => own.wrong <= 0.05));
 });

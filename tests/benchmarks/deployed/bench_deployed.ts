@@ -24,7 +24,7 @@ import { filesTable, KeptDeployed, Trial, trialsTable } from "./deployed_rows.ts
 
 const file = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 const KEPT = file("./deployed.json");
-const PAGE = file("../../../docs/measured.md");
+const PAGE = file("../../../docs/measurements/quantizers.md");
 const DATA = file("../../../plugins/evaluation/data");
 const MODULES = [PYTHON_ROOT, file("../recovery")].join(":");
 /** llama.cpp's numbers of its file types. */

@@ -12,7 +12,7 @@ import { type RecoveryRow, recoveryTable } from "./recovery_rows.ts";
 
 const file = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 export const KEPT = file("./recovery.json");
-export const PAGE = file("../../../docs/recovery.md");
+export const PAGE = file("../../../docs/measurements/recovery.md");
 const QUANTIZATION = file("../quantization/quantization.jsonl");
 const STAGES = file("../stages/stages.jsonl");
 

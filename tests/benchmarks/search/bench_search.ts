@@ -13,7 +13,7 @@
  *     deno task bench:search --page                     # runs nothing: tables and figure of what is kept
  *
  * Without --out a whole run goes on with tests/benchmarks/search/runs.jsonl, from which --page writes
- * docs/search.md and its figure; what --quick, --own-start and --under-way find lies in .pare.
+ * docs/measurements/search.md and its figure; what --quick, --own-start and --under-way find lies in .pare.
  */
 import { execa } from "execa";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
@@ -146,7 +146,7 @@ async function runJobs(jobs: readonly Job[], path: string, workers: number): Pro
   await kept;
 }
 
-const DOCS = fileURLToPath(new URL("../../../docs", import.meta.url));
+const DOCS = fileURLToPath(new URL("../../../docs/measurements", import.meta.url));
 const PAGE = join(DOCS, "search.md");
 
 async function writeTables(tables: Record<string, string>): Promise<void> {

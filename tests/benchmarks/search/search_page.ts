@@ -91,7 +91,7 @@ export function againstTable(
   ).join("\n");
 }
 
-/** The tables of docs/search.md, by their marks. */
+/** The tables of docs/measurements/search.md, by their marks. */
 export function pageTables(
   runs: readonly SearchRun[],
   compared: { ours: string; own: readonly string[] },

@@ -74,7 +74,7 @@ Deno.test("the page has what the kept runs say, and all of them are of the table
   const recorded = await readRecordedProblem(file("recorded_recipes.json"));
   const current = runsOf([MIXED, recorded, ...CONTINUOUS], kept);
   assert.equal(current.length, kept.length, "run them again: `deno task bench:search`");
-  const page = await Deno.readTextFile(file("../../../docs/search.md"));
+  const page = await Deno.readTextFile(file("../../../docs/measurements/search.md"));
   const tables = pageTables(current, { ours: "auto", own: OWN_NAMES });
   for (const [name, table] of Object.entries(tables)) {
     assert.deepEqual(cellsOf(tableOf(page, name)), cellsOf(table), `${name}: --page writes it`);

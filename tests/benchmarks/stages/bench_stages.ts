@@ -30,8 +30,10 @@ import { figureRows, KeptCell, Measured, stagesTable } from "./stage_rows.ts";
 
 const SCRIPT = fileURLToPath(new URL("./measure_cell.py", import.meta.url));
 const KEPT = fileURLToPath(new URL("./stages.jsonl", import.meta.url));
-const FIGURE = fileURLToPath(new URL("../../../docs/rate_against_kl.svg", import.meta.url));
-const PAGE = fileURLToPath(new URL("../../../docs/stages.md", import.meta.url));
+const FIGURE = fileURLToPath(
+  new URL("../../../docs/measurements/rate_against_kl.svg", import.meta.url),
+);
+const PAGE = fileURLToPath(new URL("../../../docs/measurements/codecs.md", import.meta.url));
 
 async function measure(place: Place, { name, action }: Cell): Promise<KeptCell> {
   const { agent, method, params } = action;

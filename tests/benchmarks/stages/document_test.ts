@@ -13,7 +13,10 @@ import { reducedDocument } from "./reduced_document.ts";
 import { keptDocument } from "./run_document.ts";
 import { KeptCell, stagesTable } from "./stage_rows.ts";
 
-const page = await readFile(new URL("../../../docs/stages.md", import.meta.url), "utf8");
+const page = await readFile(
+  new URL("../../../docs/measurements/codecs.md", import.meta.url),
+  "utf8",
+);
 
 Deno.test("the document on few samples has the stages, gates, retries and benchmarks of the whole one", () => {
   const request: StudyRequest = checkStudy(reducedDocument(exampleText(), "/data"), "stages");
@@ -95,7 +98,7 @@ Deno.test("the documentation's tables are those of the rows that are kept", asyn
     assert.deepEqual(
       cellsOf(tableOf(page, name)),
       cellsOf(table),
-      `the table ${name} of docs/stages.md is of other rows: deno task bench:stages --figure`,
+      `the table ${name} of docs/measurements/codecs.md is of other rows: deno task bench:stages --figure`,
     );
   }
 });

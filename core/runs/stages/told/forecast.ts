@@ -46,7 +46,7 @@ export interface StagesForecast {
 }
 
 /**
- * Seconds of a sample on two cores by the demo's model of 135 M parameters, as docs/speed.md measured
+ * Seconds of a sample on two cores by the demo's model of 135 M parameters, as docs/measurements/speed.md measured
  * them: ARC-Challenge with 25 examples 0.84 a second, generated answers of GSM8K 0.17 a second.
  */
 const SECONDS_A_SAMPLE = { scored: 1 / 0.84, generated: 1 / 0.17 };
@@ -185,6 +185,6 @@ export function forecastStages(
     }),
     basis:
       "every sample of the last rung, and every program drawn of it, by the model's parameters, at " +
-      "what the demo's model took on two cores a long prompt (docs/speed.md)",
+      "what the demo's model took on two cores a long prompt (docs/measurements/speed.md)",
   };
 }
