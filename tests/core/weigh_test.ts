@@ -13,7 +13,7 @@ import {
   WEIGHTS,
   yardstickOf,
 } from "../../core/mod.ts";
-import { chosenBy } from "../../tracker/show/pages/client/front.js";
+import { chosenBy } from "../../tracker/show/pages/client/weights.js";
 import { contender, rival, spec as small } from "./front_rivals.ts";
 import { figure, run, world } from "./study_world.ts";
 

@@ -36,7 +36,7 @@ async function namesRunNothing(page: Page, test: TestBoard): Promise<void> {
   assert.equal(await page.locator("h1").innerText(), "Studies");
   await page.getByRole("link", { name: HOSTILE }).click();
   assert.equal(await page.locator("h1").innerText(), HOSTILE);
-  await page.locator(".front svg a").first().waitFor();
+  await page.locator("[data-pare-drawn] svg a").first().waitFor();
   await page.getByRole("link", { name: "t01", exact: true }).first().click();
   await page.getByRole("heading", { name: "Recipe" }).waitFor();
   await page.goto(
@@ -54,9 +54,9 @@ async function keyboard(page: Page, test: TestBoard): Promise<void> {
   assert.equal(await page.locator(":focus").innerText(), "Skip to the content");
   await page.keyboard.press("Enter");
   assert.equal(await page.locator(":focus").getAttribute("id"), "main");
-  const point = page.locator(".front svg a").first();
+  const point = page.locator("[data-pare-drawn] svg a").first();
   await point.waitFor();
-  assert.match(await point.getAttribute("aria-label") ?? "", /t0\d, .*accuracy 0\.\d+, latency/);
+  assert.match(await point.getAttribute("aria-label") ?? "", /t0\d: .*accuracy 0\.\d+, latency/);
   await point.focus();
   await page.keyboard.press("Enter");
   await page.waitForURL(/\/trials\/t0\d$/);
@@ -78,34 +78,40 @@ async function weightsAndAxes(page: Page, context: BrowserContext, test: TestBoa
   await page.goto(`${test.address}/studies/${STUDY}`);
   await page.getByLabel("Cost").selectOption("size_bytes");
   await page.getByLabel("accuracy", { exact: false }).and(page.locator("[type=range]")).fill("1");
-  const line = page.locator(".weighed");
-  await line.filter({ hasText: "These weights" }).waitFor();
+  const choice = (page: Page) =>
+    page.locator("[data-pare-choice]").filter({ hasText: "These weights" });
+  await choice(page).waitFor();
   const other = await context.newPage();
   await other.goto(page.url());
-  await other.locator(".weighed").filter({ hasText: "These weights" }).waitFor();
-  assert.equal(await other.locator(".weighed").innerText(), await line.innerText());
+  await choice(other).waitFor();
+  assert.equal(await choice(other).innerText(), await choice(page).innerText());
   assert.equal(await other.getByLabel("Cost").inputValue(), "size_bytes");
-  assert.equal(await other.locator(".front svg .bar").count(), 0, "bytes have no interval");
+  const words = (text: string | RegExp) =>
+    other.locator("[data-pare-drawn] svg text").filter({ hasText: text });
+  await words("better: size on disk").waitFor();
+  assert.equal(await words("× the baseline's").count(), 0, "one cost alone");
   await other.getByLabel("Cost").selectOption("latency_ratio");
-  assert.equal(await other.locator(".front svg line.limit").count(), 1);
-  assert.match(await other.locator(".front svg .limit-name").innerHTML(), /allowed drop 0\.\d+/);
-  const bars = await other.locator(".front svg .bar").count();
-  const told = await other.locator('.front svg a[aria-label*="95 % interval"]').count();
-  assert.ok(bars > 0 && bars === told, `${bars} bars, ${told} intervals told`);
+  await words("× the baseline's").waitFor();
+  assert.match(await words("allowed drop").innerHTML(), /allowed drop 0\.\d+/);
+  const title = await other.locator("[data-pare-drawn] svg title").first().innerHTML();
+  assert.ok(title.length > 0);
+  await other.getByLabel("less the baseline's").uncheck();
+  await words(/better: accuracy$/).waitFor();
+  assert.equal(await words("allowed drop").count(), 1, "the limit is there on either scale");
   await other.close();
 }
 
 async function brushes(page: Page, test: TestBoard): Promise<void> {
   await page.goto(`${test.address}/studies/${STUDY}`);
-  const svg = page.locator(".front svg");
-  await svg.waitFor();
+  await page.locator("[data-pare-drawn] svg a").first().waitFor();
+  const svg = page.locator("[data-pare-drawn] > svg");
   await svg.scrollIntoViewIfNeeded();
   const box = (await svg.boundingBox())!;
   await page.mouse.move(box.x + 70, box.y + 20);
   await page.mouse.down();
   await page.mouse.move(box.x + box.width - 2, box.y + box.height - 2, { steps: 4 });
   await page.mouse.up();
-  assert.match(await page.locator(".front [role=status]").innerText(), /^4 selected/);
+  assert.match(await page.locator("[data-pare-selection]").innerText(), /^4 selected/);
 }
 
 async function liveEvents(page: Page, test: TestBoard, store: Store): Promise<void> {

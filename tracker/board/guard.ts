@@ -16,9 +16,10 @@ function isToken(given: string | undefined, token: string): boolean {
   return given !== undefined && timingSafeEqual(hash(given), hash(token));
 }
 
-/** Every page: nothing from elsewhere, no inline script, in no frame. */
+/** Every page: nothing from elsewhere, no inline script, in no frame. A figure brings its own styles. */
 const HEADERS: Readonly<Record<string, string>> = {
-  "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; " +
+  "content-security-policy":
+    "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; " +
     "img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
   "x-content-type-options": "nosniff",
   "referrer-policy": "no-referrer",

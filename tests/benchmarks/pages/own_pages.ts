@@ -77,7 +77,7 @@ export interface FirstView {
 /** A page of a study in a browser that has let itself in already. */
 export async function firstView(page: Page, address: string): Promise<FirstView> {
   await page.goto(address, { waitUntil: "commit" });
-  await page.locator(".front svg a").first().waitFor({ state: "attached" });
+  await page.locator("[data-pare-drawn] svg a").first().waitFor({ state: "attached" });
   const figures = await page.waitForFunction(() => {
     const [painted] = performance.getEntriesByName("first-contentful-paint");
     const [drawn] = performance.getEntriesByName("front drawn"); // set by the page's script

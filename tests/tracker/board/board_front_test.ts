@@ -1,6 +1,6 @@
 /** The board's picture of the front is the report's, and says how many trials another one leaves out. */
 import assert from "node:assert/strict";
-import { drawFigure, readFront } from "../../../tracker/board/resources/studies.ts";
+import { drawFigure, readFront } from "../../../tracker/board/resources/figures.ts";
 import { openStore } from "../../../tracker/store/store.ts";
 import { plotOf } from "../../../tracker/show/reports_of_study.ts";
 import { viewStudy } from "../../../tracker/show/view/view_study.ts";
@@ -16,7 +16,7 @@ Deno.test("the board draws limit, intervals and shapes as the report does, and c
     for (const record of w.records) await store.record(record);
     await store.flush();
     const stores = { of: () => Promise.resolve(store) } as never;
-    const board = await drawFigure(stores, study_id, "pareto", 1000);
+    const board = await drawFigure(stores, study_id, "pareto", { width: 1000 });
     const report = plotOf(await viewStudy(store, study_id), { width: 1000 });
     const said = (svg: string) =>
       new Set([...svg.matchAll(/<text[^>]*>([^<]+)</g)].map(([, text]) => text!));

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { StudyDocument } from "../../../core/mod.ts";
 import { StudiesBeside, TrialsBeside } from "../../show/json/json_shapes.ts";
-import { DRAWN_FIGURES } from "../resources/studies.ts";
+import { DRAWN_FIGURES, FRONT_COSTS, FRONT_QUALITIES } from "../resources/figures.ts";
 import { TRIAL_ORDERS } from "../resources/trials.ts";
 
 // What the JSON interface takes and gives: requests are checked by these, and OpenAPI is made of them.
@@ -115,6 +115,11 @@ export const WeighQuery = z.strictObject({
 });
 export const FigureQuery = z.strictObject({
   width: z.coerce.number().min(390).max(1600).default(800),
+  quality: z.enum(FRONT_QUALITIES).optional().describe("of pareto: what is drawn upwards"),
+  cost: z.enum(FRONT_COSTS).optional().describe("of pareto: the one cost; default: the objectives"),
+  paired: z.enum(["true", "false"]).default("true").describe(
+    "of pareto: less the baseline's on the same samples",
+  ),
 });
 export const EventsQuery = z.strictObject({
   from: z.coerce.number().int().min(0).optional()

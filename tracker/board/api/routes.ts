@@ -7,13 +7,8 @@ import type { Board } from "../board.ts";
 import { endOf } from "../submission.ts";
 import { Refused } from "../refused.ts";
 import { listViews } from "../resources/list_views.ts";
-import {
-  drawFigure,
-  DRAWN_FIGURES,
-  listStudies,
-  readFront,
-  readStudy,
-} from "../resources/studies.ts";
+import { listStudies, readStudy } from "../resources/studies.ts";
+import { drawFigure, DRAWN_FIGURES, readFront } from "../resources/figures.ts";
 import {
   compareStudies,
   listFlips,
@@ -115,11 +110,14 @@ function addStudies(app: Hono, board: Board): void {
     return json(await weighStudy(stores, c.req.param("study"), weights));
   });
   app.get("/api/studies/:study/figures/:figure", async (c) => {
-    const { width } = checked(FigureQuery, c.req.query());
+    const { paired, ...how } = checked(FigureQuery, c.req.query());
     const name = c.req.param("figure");
     const figure = DRAWN_FIGURES.find((one) => one === name);
     if (figure === undefined) throw new Refused(404, unknownName("figure", name, DRAWN_FIGURES));
-    const svg = await drawFigure(stores, c.req.param("study"), figure, width);
+    const svg = await drawFigure(stores, c.req.param("study"), figure, {
+      ...how,
+      paired: paired === "true",
+    });
     // Its own styles and nothing else: opened as a page of its own it runs no script.
     const headers = {
       "content-type": "image/svg+xml; charset=utf-8",

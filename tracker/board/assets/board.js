@@ -1,5 +1,5 @@
 /** What the pages do beside being read: events as they come, notes, weights, figures on demand. */
-import { drawFront } from "./front.js";
+import "./front.js";
 import { bringTables, keepSorted } from "./sort.js";
 import "./sql_box.js";
 
@@ -111,49 +111,6 @@ function complain(form, error) {
   form.append(line);
 }
 
-/** Weights that are moved, as the address has them, and what `pare weigh` would pick. */
-function moveWeights(form) {
-  const line = form.querySelector(".weighed");
-  const name = (id) => id.slice(id.lastIndexOf("/") + 1);
-  const weigh = seldom(async () => {
-    const weights = [...new FormData(form)].map(([key, value]) => `${key}=${value}`).join(",");
-    const address = new URL(location.href);
-    address.searchParams.set("weights", weights);
-    history.replaceState(null, "", address);
-    try {
-      const { recommendation, left_out } = await ask(
-        `${form.dataset.weigh}?${new URLSearchParams({ weights })}`,
-      );
-      const picked = recommendation.keep_original ? null : recommendation.trial_id;
-      line.textContent = [
-        picked === null
-          ? "These weights keep the original."
-          : `These weights pick ${name(picked)}.`,
-        ...recommendation.reasons.slice(-1),
-        ...left_out,
-      ].join(" ");
-      document.dispatchEvent(new CustomEvent("picked", { detail: picked }));
-    } catch (error) {
-      line.textContent = error.message;
-    }
-  }, 150);
-  form.addEventListener("input", ({ target }) => {
-    target.parentElement.querySelector("output").textContent = target.value;
-    weigh();
-  });
-  form.addEventListener("submit", (event) => event.preventDefault());
-  const shared = new URLSearchParams(location.search).get("weights");
-  if (shared === null) return;
-  for (const part of shared.split(",")) {
-    const [key, value] = part.split("=");
-    const input = form.elements.namedItem(key ?? "");
-    if (!(input instanceof HTMLInputElement)) continue;
-    input.value = value ?? "";
-    input.parentElement.querySelector("output").textContent = input.value;
-  }
-  weigh();
-}
-
 function showFigure(details) {
   const draw = () => {
     details.querySelector("img")?.remove();
@@ -172,9 +129,7 @@ function showFigure(details) {
 bringTables(document);
 for (const list of document.querySelectorAll("[data-events]")) followEvents(list);
 for (const form of document.querySelectorAll("[data-note]")) keepNotes(form);
-for (const form of document.querySelectorAll("[data-weigh]")) moveWeights(form);
 for (const details of document.querySelectorAll("[data-figure]")) showFigure(details);
-for (const place of document.querySelectorAll("[data-front]")) drawFront(place);
 for (const part of document.querySelectorAll("[data-again]")) {
   setInterval(() => void refresh(), Number(part.dataset.again));
 }

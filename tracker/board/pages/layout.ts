@@ -29,6 +29,7 @@ export function layout({ title, body, at }: PageParts): Markup {
         <link rel="stylesheet" href="/assets/board.css">
         <link rel="icon" href="/assets/icon.svg" type="image/svg+xml">
         <link rel="modulepreload" href="/assets/front.js">
+        <link rel="modulepreload" href="/assets/points.js">
         <script type="module" src="/assets/board.js"></script>
       </head>
       <body>

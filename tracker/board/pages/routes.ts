@@ -7,7 +7,8 @@ import { FlipsQuery, ListQuery } from "../api/operations.ts";
 import { checked } from "../api/read_request.ts";
 import { readCurves } from "../resources/curves.ts";
 import { listViews } from "../resources/list_views.ts";
-import { listStudies, readFront, readStudy } from "../resources/studies.ts";
+import { readFront } from "../resources/figures.ts";
+import { listStudies, readStudy } from "../resources/studies.ts";
 import {
   compareStudies,
   listFlips,
@@ -26,8 +27,9 @@ const own = (name: string) => new URL(`../assets/${name}`, import.meta.url);
 
 /** The board's own files, and those that it has in common with a report. */
 const ASSETS: ReadonlyMap<string, URL> = new Map([
-  ...["board.css", "board.js", "front.js", "icon.svg"].map((name) => [name, own(name)] as const),
-  ...["page.css", "sort.js", "sql_box.js", "sql_tables.js", "table.js"]
+  ...["board.css", "board.js", "icon.svg"].map((name) => [name, own(name)] as const),
+  ...["page.css", "axes.js", "front.js", "points.js", "sort.js", "sql_box.js", "sql_tables.js"]
+    .concat("table.js", "weights.js")
     .map((name) => [name, clientFile(name)] as const),
 ]);
 

@@ -1,15 +1,15 @@
-import { html, raw } from "hono/html";
-import { isDecisive, metricWords, recipeName, trialName, WEIGHTS } from "../../../core/mod.ts";
-import { dataElement } from "../../show/pages/page.ts";
+import { html } from "hono/html";
+import { metricWords, recipeName, trialName } from "../../../core/mod.ts";
 import { endedBy } from "../../show/view/ended_by.ts";
+import type { DrawnFigure } from "../resources/figures.ts";
+import type { Row } from "../resources/studies.ts";
 import { endText, type Submission } from "../submission.ts";
-import type { DrawnFigure, Row } from "../resources/studies.ts";
 import type { Page } from "../resources/trials.ts";
+import { front, ratio, standing } from "./front_section.ts";
 import { layout, type Markup } from "./layout.ts";
 import {
   facts,
   figure,
-  interval,
   listOf,
   moment,
   noteForm,
@@ -39,15 +39,6 @@ const FIGURES: readonly (readonly [DrawnFigure, string])[] = [
   ["phases", "Where the time went"],
 ];
 
-function standing(row: Row): string {
-  if (row["recommended"] === true) return "recommended";
-  if (row["number"] === 0) return "baseline";
-  if (row["state"] !== "completed") return text(row["state"]);
-  if (Array.isArray(row["violated"]) && row["violated"].length > 0) return "breaks a limit";
-  if (!isDecisive(text(row["fidelity"]))) return `${text(row["fidelity"])} only`;
-  return row["on_front"] === true ? "front" : "dominated";
-}
-
 /** Orders that begin with the least. */
 const LESS_FIRST: ReadonlySet<string> = new Set(["perplexity", "latency_ratio", "size_bytes"]);
 
@@ -70,7 +61,7 @@ function trialList(study_id: string, trials: Page, state: StudyPageState): Marku
     sorted(
       "latency ×",
       "latency_ratio",
-      (row) => interval(row["latency_ratio"], row["latency_ratio_low"], row["latency_ratio_high"]),
+      ratio,
     ),
     sorted("size", "size_bytes", (row) => size(row["size_bytes"])),
     sorted("reward", "reward", (row) => figure(row["reward"])),
@@ -118,68 +109,6 @@ ${
 ${pager(trials, (page) => address({ page: String(page) }))}
 <form id="compare-trials" class="line" method="get" action="/compare">
 <button>Compare the two that are marked</button></form></section>`;
-}
-
-/** Offered for weighing also where the study weighs them not at all. */
-const ALWAYS_WEIGHED: ReadonlySet<string> = new Set([
-  "accuracy",
-  "latency",
-  "size",
-  "memory",
-  "energy",
-]);
-
-function weights(study: Row): Markup {
-  const of = (name: string) => Number(study[`weight_${name}`] ?? 0);
-  const names = WEIGHTS.filter((name) => ALWAYS_WEIGHED.has(name) || of(name) > 0);
-  const rows = names.map((name) => {
-    const value = Number(of(name).toPrecision(3));
-    return html`<label>${name} <input type="range" name="${name}" min="0" max="1" step="0.05"
-value="${value}"><output>${value}</output></label>`;
-  });
-  return html`
-    <form class="weights" data-weigh="${path("api", "studies", text(study["study_id"]), "weigh")}">
-      <fieldset><legend>Weights: what others would pick</legend>${rows}
-    <p class="weighed" role="status" aria-live="polite"></p></fieldset>
-    </form>
-  `;
-}
-
-const FRONT_FIELDS = [
-  ...["trial_id", "methods", "rank", "is_baseline", "recommended", "violated", "front_probability"],
-  ...["accuracy", "perplexity", "latency_ratio", "size_bytes", "memory_bytes"],
-  ...["latency_ratio_low", "latency_ratio_high"],
-];
-
-/** What the script draws, in the page itself: fetched behind it, the page would be there half as fast. */
-function frontRows(rows: readonly Row[]): Markup {
-  const told = rows.map((row) => Object.fromEntries(FRONT_FIELDS.map((name) => [name, row[name]])));
-  const eligible = Number(rows[0]?.["eligible"] ?? rows.length);
-  return html`<div data-live="front" hidden>${raw(dataElement("front-rows", told))}${
-    raw(dataElement("front-eligible", eligible))
-  }</div>`;
-}
-
-const MOST_DRAWN_AT_ONCE = 1000;
-
-/** The front: a picture without the script, with it one that can be pointed at and brushed. */
-function front(study: Row, rows: readonly Row[]): Markup {
-  const id = text(study["study_id"]);
-  const source = path("api", "studies", id);
-  // Of thousands it is drawn when it is asked for: pairing all their samples takes a while.
-  const open = Number(rows[0]?.["eligible"] ?? 0) > MOST_DRAWN_AT_ONCE ? "" : "open";
-  const of = study["front_objectives"];
-  const objectives = Array.isArray(of) ? of.join(" ") : "";
-  return html`<section aria-labelledby="front"><h2 id="front">Front</h2>
-${study["front_note"] === null ? "" : html`<p>${text(study["front_note"])}</p>`}
-<details ${open} data-figure="${source}/figures/pareto"><summary>As the report draws it: with intervals and
-the limit</summary></details>
-<div class="front" data-front data-of="${objectives}" data-drop="${
-    text(study["max_accuracy_drop"])
-  }">
-<noscript><img alt="The front of ${id}: quality against cost; the table below has its figures"
-src="${source}/figures/pareto?width=800"></noscript></div>
-${frontRows(rows)}${weights(study)}</section>`;
 }
 
 function failures(study: Row): Markup | string {

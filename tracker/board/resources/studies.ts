@@ -1,5 +1,3 @@
-import { FULL } from "../../../core/mod.ts";
-import { figures } from "../../show/plots/figures.ts";
 import type { Value } from "../../store/query/result.ts";
 import type { Store } from "../../store/store.ts";
 import { runOwners } from "../../store/shelf/writers.ts";
@@ -104,81 +102,4 @@ export async function readStudy(stores: BoardStores, study_id: string): Promise<
     ["alerts", "notes", "failures"].map((name) => [name, row[name] ?? []]),
   );
   return { ...row, ...lists, state, store: store.paths.root };
-}
-
-const FRONT = `SELECT p.*, t.methods, len(coalesce(c.violated, t.violated)) > 0 AS violated,
-  p.trial_id = s.recommended AS recommended, eligible
-FROM (SELECT count(*) AS eligible, greatest(1, ceil(count(*) / $most)::BIGINT) AS step FROM front_points
-  WHERE study_id = $study), pareto p JOIN trials t USING (study_id, trial_id) JOIN studies s USING (study_id)
-LEFT JOIN compared_trials c ON c.study_id = p.study_id AND c.trial_id = p.trial_id
-WHERE p.study_id = $study AND (p.rank = 0 OR p.number = 0 OR p.number % step = 0)
-ORDER BY p.rank, p.number LIMIT 2 * $most`;
-
-/**
- * Trials that may stand on the front; of very many all of the front and a share of the others: `eligible`
- * says of how many in each row.
- */
-export async function readFront(store: Store, study_id: string, most = 1_000): Promise<Row[]> {
-  const rows = await store.ask(FRONT, { params: { study: study_id, most } });
-  return rows;
-}
-
-/** Figures that a study's page shows, each from one view; the others are drawn in a notebook. */
-const DRAWN = {
-  // As the report draws it: paired with the baseline, on a lower rung without an interval.
-  pareto: `SELECT t.*, t.strategy_id IS NULL AS is_baseline,
-      CASE WHEN d.metric = 'perplexity' THEN NULL ELSE coalesce(d.difference, -t.accuracy_drop) END
-        AS accuracy_difference,
-      CASE WHEN d.metric = 'accuracy' THEN d.difference_low END AS accuracy_difference_low,
-      CASE WHEN d.metric = 'accuracy' THEN d.difference_high END AS accuracy_difference_high,
-      CASE WHEN d.metric = 'perplexity' THEN d.difference END AS perplexity_difference,
-      CASE WHEN d.metric = 'perplexity' THEN d.difference_low END AS perplexity_difference_low,
-      CASE WHEN d.metric = 'perplexity' THEN d.difference_high END AS perplexity_difference_high
-    FROM trial_summary t JOIN studies s USING (study_id)
-    LEFT JOIN paired_differences d ON d.study_id = t.study_id AND d.trial_id = t.trial_id
-      AND d.task IS NULL AND d.metric = CASE WHEN 'perplexity' IN (SELECT metric FROM objectives o
-        WHERE o.study_id = $study) THEN 'perplexity' ELSE 'accuracy' END
-    WHERE t.study_id = $study ORDER BY t.number`,
-  hypervolume: "SELECT * FROM episodes WHERE study_id = $study",
-  retention: `SELECT * FROM retention WHERE study_id = $study AND fidelity = '${FULL}'`,
-  knobEffects: "SELECT * FROM knob_effects WHERE study_id = $study",
-  layerSensitivity: "SELECT * FROM layer_sensitivity WHERE study_id = $study",
-  layerMix: "SELECT * FROM layer_mix WHERE study_id = $study",
-  energy: "SELECT * FROM leaderboard_wide WHERE study_id = $study",
-  memory: "SELECT * FROM resources WHERE study_id = $study",
-  phases: "SELECT * FROM spans WHERE study_id = $study",
-} as const;
-export type DrawnFigure = keyof typeof DRAWN;
-export const DRAWN_FIGURES = Object.keys(DRAWN) as DrawnFigure[];
-
-/** A figure of a study as SVG. */
-export async function drawFigure(
-  stores: BoardStores,
-  study_id: string,
-  name: DrawnFigure,
-  width: number,
-): Promise<string> {
-  const store = await stores.of(study_id);
-  const rows = await store.ask(DRAWN[name], { params: { study: study_id }, maxRows: 50_000 });
-  const draw = figures[name] as (rows: readonly object[], options: object) => string;
-  return draw(rows, { width, ...(name === "pareto" ? await frontOptions(store, study_id) : {}) });
-}
-
-/** What the front is of, its limit and what is recommended: the report's figure has them too. */
-async function frontOptions(store: Store, study_id: string): Promise<object> {
-  const [row] = await store.ask(
-    `SELECT s.max_accuracy_drop, s.front_note AS caption,
-      CASE WHEN s.recommended <> $study || '/t00' THEN s.recommended END AS recommended,
-      (SELECT list(metric ORDER BY rank) FROM objectives o WHERE o.study_id = $study) AS asked,
-      s.front_objectives FROM studies s WHERE s.study_id = $study`,
-    { params: { study: study_id } },
-  );
-  if (row === undefined) return {};
-  const objectives = row["front_objectives"] ?? row["asked"];
-  return {
-    allowed_drop: row["max_accuracy_drop"],
-    recommended: row["recommended"],
-    ...(row["caption"] === null ? {} : { caption: row["caption"] }),
-    ...(Array.isArray(objectives) && objectives.length > 0 ? { objectives } : {}),
-  };
 }

@@ -11,6 +11,8 @@ export interface FrontData {
     /** Such as `t02`. */
     readonly name: string;
     readonly recipe: string;
+    /** Its own page; absent: it has none. */
+    readonly href?: string;
     /** What a reader who points at it is told: a heading and a text each. */
     readonly figures: readonly (readonly [string, string])[];
   }[];

@@ -1,4 +1,5 @@
 import { type Column, escapeHtml, tableHtml } from "../pages/client/table.js";
+import { selectionPlace, weightsForm } from "../pages/front_html.ts";
 import { dataElement, pageHtml, pageScript } from "../pages/page.ts";
 import type { FrontData } from "../pages/front_data.ts";
 import type { Block } from "./blocks.ts";
@@ -68,7 +69,7 @@ function figureHtml({ svg, narrow, caption, points }: Of<"figure">): string {
     ? `<div class="scroll">${svg}</div>`
     : `<div class="wide">${svg}</div><div class="narrow">${narrow}</div>`;
   const of = points ? " data-pare-figure" : "";
-  const selection = points ? `<div data-pare-selection aria-live="polite" hidden></div>` : "";
+  const selection = points ? selectionPlace : "";
   return `<figure${of}>${drawn}<figcaption>${inline(caption)}</figcaption></figure>${selection}`;
 }
 
@@ -84,19 +85,6 @@ function reportTable({ head, rows, note }: Of<"table">, { trials, heading }: Ren
     trial: (row) => trials.get(row[0] ?? ""),
   });
   return note === undefined ? drawn : `${drawn}<p class="note">${inline(note)}</p>`;
-}
-
-function weightsHtml({ weights, words }: Of<"weights">): string {
-  const rows = Object.entries(weights).map(([name, value]) => {
-    const said = escapeHtml(name === "co2" ? "CO2" : name);
-    return `<label>${said} <input type="range" name="${escapeHtml(name)}" min="0" max="1" ` +
-      `step="0.01" value="${Number(value)}"><output name="${escapeHtml(name)}"></output></label>`;
-  });
-  return `<form class="choice" data-pare-weights autocomplete="off" hidden><p>${
-    inline(words)
-  }</p>` +
-    `${rows.join("\n")}<p data-pare-choice aria-live="polite"></p>` +
-    `<button type="reset">the study's own weights</button></form>`;
 }
 
 function renderBlock(block: Block, how: Rendering): string {
@@ -126,7 +114,7 @@ function renderBlock(block: Block, how: Rendering): string {
         block.blocks.map((one) => renderBlock(one, how)).join("\n")
       }</details>`;
     case "weights":
-      return how.live ? weightsHtml(block) : "";
+      return how.live ? weightsForm(block.weights, inline(block.words)) : "";
     case "figure":
       return figureHtml(block);
     case "sql": {

@@ -81,7 +81,9 @@ export function originalPlace({ artifacts }: StudyView): string {
 }
 
 /** What people call the model: the demo's own name, or the last part of a path. */
-export function modelLabel({ model }: Facts): string {
+export function modelLabel(
+  { model }: { readonly model: Pick<Facts["model"], "source" | "model_name"> },
+): string {
   if (model.source === "demo") return "SmolLM2-135M-Instruct";
   const parts = model.model_name.split("/").filter((part) => part !== "");
   return model.model_name.startsWith("/") ? parts.at(-1) ?? model.model_name : model.model_name;

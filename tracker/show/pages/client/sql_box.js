@@ -63,7 +63,7 @@ function tableOf(names, rows, caption, sortable) {
 }
 
 /** An answer below the box; what is long is folded. */
-function show(place, { columns, rows, capped }) {
+function showAnswer(place, { columns, rows, capped }) {
   const said = `${rows.length} row${rows.length === 1 ? "" : "s"}` +
     (capped ? `, the first of more` : "");
   const whole = rows.length <= OPEN; // a part of an answer cannot be sorted
@@ -192,7 +192,7 @@ function bindEngine(box, { folder }) {
     [run.disabled, stop.disabled] = [true, false];
     status.textContent = "Running …";
     try {
-      show(answer, await (await begin()).ask(sql.value));
+      showAnswer(answer, await (await begin()).ask(sql.value));
     } catch (error) {
       answer.replaceChildren(make("p", error.message, { class: "wrong", role: "alert" }));
     }

@@ -84,9 +84,9 @@ function pointMarks(points: readonly Point[]): Plot.Markish[] {
   const of = (kind: Point["kind"]) => points.filter((one) => one.kind === kind);
   const off = [...of("dominated"), ...of("violated")];
   const [front, named] = [of("front"), points.filter((one) => one.recommended)];
-  const title = points.length > MOST_POINTS ? {} : { title: (d: Point) => `${d.id}\n${d.methods}` };
+  const title = (one: Point) => `${one.id}\n${one.methods}`;
   const few = off.length <= MOST_POINTS;
-  const line = { ...at, ...title, r: 4.5, stroke: "colour", strokeWidth: 1.6 };
+  const line = { ...at, title, r: 4.5, stroke: "colour", strokeWidth: 1.6 };
   return [
     ...intervalMarks(few ? points : front.slice(0, MOST_LABELS)),
     few ? Plot.dot(off, { ...line, fill: PAPER }) : Plot.dot(
@@ -96,9 +96,9 @@ function pointMarks(points: readonly Point[]): Plot.Markish[] {
       }),
     ),
     few ? Plot.dot(of("violated"), { ...line, symbol: "times" }) : null,
-    Plot.dot(front, { ...at, ...title, r: 5.5, fill: "colour", stroke: PAPER }),
+    Plot.dot(front, { ...at, title, r: 5.5, fill: "colour", stroke: PAPER }),
     Plot.dot(named, { x: "x", y: "y", r: 10, stroke: INK, strokeWidth: 1.6 }),
-    Plot.dot(of("baseline").slice(0, 1), { ...at, r: 6, fill: INK }),
+    Plot.dot(of("baseline").slice(0, 1), { ...at, title, r: 6, fill: INK }),
   ];
 }
 
@@ -112,11 +112,18 @@ interface Limit {
 }
 
 /** Of accuracy below the baseline, of perplexity above it: the relative rise that a study allows for it. */
-function limitOf({ metric, paired }: QualityColumn, drop: number | null): Limit | null {
-  if (drop === null || !paired) return null;
-  if (metric === "accuracy") return { at: -drop, text: `allowed drop ${drop}` };
+function limitOf(
+  { metric, paired }: QualityColumn,
+  drop: number | null,
+  all: readonly Standing[],
+): Limit | null {
+  const baseline = all.find(({ kind }) => kind === "baseline")?.quality.value;
+  if (drop === null || (!paired && baseline === undefined)) return null;
+  if (metric === "accuracy") {
+    return { at: (paired ? 0 : baseline!) - drop, text: `allowed drop ${drop}` };
+  }
   const rise = Number((100 * PERPLEXITY_RISE_PER_ACCURACY_DROP * drop).toPrecision(6));
-  return { at: rise, text: `allowed rise ${rise} %` };
+  return { at: paired ? rise : baseline! * (1 + rise / 100), text: `allowed rise ${rise} %` };
 }
 
 /** Pixels that its text stands above its line. */
@@ -291,7 +298,7 @@ export function pareto(rows: readonly object[], options?: ParetoOptions): string
   const shown = (asked ?? COSTS.slice(0, 2))
     .filter((cost) => all.some((one) => one.costs[cost] !== undefined)).slice(0, MOST_PANELS);
   const signs = signsOf(all.filter(({ kind }) => kind !== "baseline").map((one) => one.methods));
-  const limit = limitOf(y, settled.allowed_drop ?? null);
+  const limit = limitOf(y, settled.allowed_drop ?? null, all);
   const front = all.filter(({ kind }) => kind === "front");
   const best = all.filter((one) => one.recommended).map(({ name }) => name);
   return drawFigure({
