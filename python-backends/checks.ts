@@ -28,7 +28,7 @@ const TESTS = join(PYTHON_ROOT, "..", "tests", "python-backends");
 const CONFIG = join(PYTHON_ROOT, "pyproject.toml");
 
 /** Runs ruff and mypy over the package and its tests; how many of the three failed. */
-export async function lintPython(onProgress?: OnEnvironmentProgress): Promise<Counts> {
+async function lintPython(onProgress?: OnEnvironmentProgress): Promise<Counts> {
   const options = onProgress === undefined ? {} : { onProgress };
   const checks = await ensureEnvironment("checks", options);
   const { python } = await ensureEnvironment("default", options);

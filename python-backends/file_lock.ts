@@ -28,7 +28,7 @@ export interface FileLock {
  * The moment a process started, from the kernel; null where it is gone or unknown. One that has ended
  * and waits for its parent to ask how is gone: it may wait for ever.
  */
-export function processStart(pid: number): string | null {
+function processStart(pid: number): string | null {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
     const [state, ...more] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
@@ -197,7 +197,7 @@ function heldLock(
 }
 
 /** The sentence where another has what is asked for; `owner` null: nobody knows who. */
-export function lockRefusal(what: string, owner: LockOwner | null): string {
+function lockRefusal(what: string, owner: LockOwner | null): string {
   const who = owner === null ? "another process" : named(owner);
   return `Cannot open ${what} for writing as ${who} has it; wait for that process or stop it`;
 }

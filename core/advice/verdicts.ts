@@ -29,7 +29,7 @@ export function shown(value: number): string {
 }
 
 /** What the interval of a verdict is that is taken batch by batch. */
-export const AT_ANY_LOOK = "95 % interval at any look";
+const AT_ANY_LOOK = "95 % interval at any look";
 
 /** How sure a verdict's value is, in words; "" where nothing says so. */
 export function rangeOf(

@@ -3,7 +3,7 @@ import type { ConversionFacts, ConvertedLayer } from "./facts.ts";
 /** Least cosine of a layer with its source: the integers are the same, only products are rounded. */
 export const LEAST_COSINE = 0.9999;
 /** Share by which the bytes may differ from the formula. */
-export const BYTES_SHARE = 0.01;
+const BYTES_SHARE = 0.01;
 
 function layerProblem({ layer, claimed, found, cosine, ...row }: ConvertedLayer): string | null {
   if (claimed === null) return `${layer}: ${row.problem ?? "the files say nothing of it"}`;

@@ -12,7 +12,7 @@ import { distanceInterval } from "./distance_interval.ts";
 export type DistanceGate = NonNullable<Spec["gates"]>[number];
 
 /** The gates of a request, by the names of the table of metrics. */
-export function askedGates(given: Readonly<Record<string, number>> | undefined): DistanceGate[] {
+function askedGates(given: Readonly<Record<string, number>> | undefined): DistanceGate[] {
   return Object.entries(given ?? {}).map(([name, most]) => {
     const metric = DISTANCES.find((one) => one.name === name);
     if (metric === undefined) {
@@ -29,7 +29,7 @@ export function askedGates(given: Readonly<Record<string, number>> | undefined):
  * Where the rung of text has no gate of its own: above what is published for an 8B model at 2 bits
  * (0.445; deciding by less would need the family's own figures), a model whose text is another's.
  */
-export const TEXT_RUNG_GATE = 0.5;
+const TEXT_RUNG_GATE = 0.5;
 
 /** The gates that a user sets, and that of the rung of text, which would else only cost time. */
 export function gatesInForce(

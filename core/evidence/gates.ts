@@ -7,7 +7,7 @@ import { type QualityComparison, qualityMetric } from "./quality.ts";
 import { judgeTaken, sequenceInterval } from "./sequence/verdict.ts";
 
 /** An accuracy drop above this on a rung below the last ends a trial there. Absolute. */
-export const RUNG_ACCURACY_DROP = 0.05;
+const RUNG_ACCURACY_DROP = 0.05;
 
 /**
  * The threshold of a rung: 0.05 of accuracy, in a study of perplexity a relative rise of 0.25. A user

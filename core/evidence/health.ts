@@ -17,16 +17,16 @@ export interface HealthFinding {
 }
 
 /** Share of a task's answers that may be empty: a model may have nothing to say now and then. */
-export const EMPTY_SHARE = 0.1;
+const EMPTY_SHARE = 0.1;
 /** Fewer answers than this may all be the same by chance. */
-export const FEWEST_ANSWERS = 10;
+const FEWEST_ANSWERS = 10;
 /**
  * A score is too good where the 95 % paired interval of its difference to the baseline lies wholly
  * beyond this: accuracy points, or nats per token, which are about 5 % of a perplexity. Compression
  * loses or keeps; a gain that no chance explains is a leak, a changed prompt or a broken rule, or
  * training on the task, which the reader then knows of.
  */
-export const TOO_GOOD_MARGIN = 0.05;
+const TOO_GOOD_MARGIN = 0.05;
 
 /** Sample ids in evidence: enough to look at some. */
 const IDS_SHOWN = 5;

@@ -8,7 +8,7 @@ import type { PlainLoad } from "../schemas/artifact.ts";
 const LEAST_COSINE = { exact: 0.9999, rounded: 0.99 } as const;
 
 /** Why what the printed lines give is not what was evaluated, as the end of a sentence; null: it is. */
-export function plainLoadFault(
+function plainLoadFault(
   { dtype, problem, cosine }: PlainLoad,
   activation_bits: number | null,
 ): string | null {
@@ -23,7 +23,7 @@ export function plainLoadFault(
 }
 
 /** What the printed lines give beside what was evaluated, in a sentence. */
-export function plainLoadNote({ loaded_by, dtype, kl, tokens }: PlainLoad): string {
+function plainLoadNote({ loaded_by, dtype, kl, tokens }: PlainLoad): string {
   const far = kl === null ? "no number" : kl < 5e-7 ? "below 1e-6" : kl.toPrecision(2);
   return `by the plain load its logits in ${dtype} have a KL of ${far} nats per token ` +
     `from those that are evaluated (${tokens} tokens, ${loaded_by})`;

@@ -38,9 +38,9 @@ export interface PoweredEstimate {
 /** Below this correlation the predictor narrows by less than a twentieth, and may only add noise. */
 export const LEAST_RHO = 0.3;
 /** With fewer unscored samples than so many times the scored ones, scoring them is better. */
-export const LEAST_RATIO = 3;
+const LEAST_RATIO = 3;
 /** Right-or-wrong scores that turned: with fewer, neither the slope nor the error can be trusted. */
-export const LEAST_TURNED = 20;
+const LEAST_TURNED = 20;
 
 const FOLDS = 5;
 
@@ -135,9 +135,4 @@ export function predictionPowered(benchmark: PartlyScored): PoweredEstimate | nu
     rho,
     fallback,
   };
-}
-
-/** How wide its interval is beside the plain mean's, at the best λ: √(1 − ρ²) of a finite benchmark. */
-export function widthRatio(rho: number): number {
-  return Math.sqrt(1 - rho ** 2);
 }

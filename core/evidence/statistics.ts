@@ -45,13 +45,6 @@ export function mean(values: readonly number[]): number {
   return values.reduce((sum, value) => sum + value, 0) / values.length;
 }
 
-/** Mean of numbers with the standard error of that mean; null below two values. */
-export function meanAndError(
-  values: readonly number[],
-): { mean: number; standard_error: number | null } {
-  return meanAndErrorOf(values, values.map(() => ({})));
-}
-
 /** Score minus reference of each pair. */
 export function differencesOf(pairs: readonly Pair[]): number[] {
   return pairs.map((pair) => pair.score - pair.reference);

@@ -2,7 +2,7 @@ import type { Artifact, ArtifactChange, Verification, VerifiedPart } from "../sc
 import type { GateDecision } from "../schemas/trial.ts";
 
 /** Least cosine of weights that an action leaves alone: all that they lose is written in 16 bits. */
-export const UNTOUCHED_COSINE = 0.99999;
+const UNTOUCHED_COSINE = 0.99999;
 
 /** What a part of an artifact must meet; a null cosine: its shapes may differ from the source's. */
 interface Demand {

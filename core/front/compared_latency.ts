@@ -76,7 +76,7 @@ function grouped(sessions: readonly Session[]): Map<string, Session[]> {
  * session times, pooled by their degrees of freedom. The baseline's own spread counts because a
  * machine's state need not touch both alike: one model may wait for memory, the other compute.
  */
-export function sessionSpread(repeated: Iterable<readonly Session[]>): number {
+function sessionSpread(repeated: Iterable<readonly Session[]>): number {
   let squares = 0;
   let freedom = 0;
   for (const sessions of repeated) {

@@ -77,13 +77,3 @@ export function frontEstimate(
   const [low, high] = [0.975, 0.025].map((q) => Math.max(0, 2 * measured - quantile(volumes, q)));
   return { probability, hypervolume_interval: [low!, high!] };
 }
-
-/** The probabilities of `frontEstimate`, by trial id. */
-export function frontProbability(
-  contenders: readonly Contender[],
-  spec: Spec,
-  random: () => number,
-  options: { resamples?: number } = {},
-): Map<string, number> {
-  return new Map(frontEstimate(contenders, spec, random, options).probability);
-}

@@ -22,7 +22,7 @@ import { isDistance, isOfAnswers, isQualityMetric, isShare } from "../metrics/me
  * has at most twice the perplexity, and is at most a nat a token from the original's distribution, or
  * has all answers changed.
  */
-export const REFERENCE = {
+const REFERENCE = {
   cost: 1.1,
   gain: 1 / 1.1,
   share: 0,

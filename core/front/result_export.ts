@@ -69,7 +69,7 @@ const COLUMNS = {
 } as const;
 
 /** Ran to its end within memory and violates no constraint. */
-export function isValid(trial: Trial): boolean {
+function isValid(trial: Trial): boolean {
   return trial.state === "completed" &&
     trial.constraints.every((verdict) => verdict.verdict !== "violated");
 }

@@ -18,10 +18,10 @@ import { qualityMetric, qualityRow } from "../evidence/quality.ts";
  * What a violated quality constraint, or a stop at the gate of a rung, takes off. The weighted terms
  * stay within a few units of each other, so no saving makes up for it.
  */
-export const QUALITY_PENALTY = 10;
+const QUALITY_PENALTY = 10;
 
 /** What any other violated constraint takes off. */
-export const LIMIT_PENALTY = 1;
+const LIMIT_PENALTY = 1;
 
 export interface RewardInput {
   readonly spec: Spec;

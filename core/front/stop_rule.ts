@@ -7,7 +7,7 @@ import type { Joining } from "./promotion.ts";
 export const JOINING_LEVEL = 0.02;
 
 /** Nothing is stopped by fewer samples, nor before so many trials are finished. */
-export const LEAST_SAMPLES = 50;
+const LEAST_SAMPLES = 50;
 const LEAST_FINISHED = 8;
 /** So many trials of each of its methods are finished before one is stopped. */
 const LEAST_OF_METHOD = 2;
@@ -17,7 +17,7 @@ const MOST_LOOKS = 6;
 const WINDOW = 20;
 const MOST_STOPPED = 0.75;
 /** Of those to be stopped, this share is finished all the same. */
-export const CHECKED_SHARE = 0.1;
+const CHECKED_SHARE = 0.1;
 /** A share of false stops that is surely above this halves the level. */
 const MOST_FALSE = 0.1;
 

@@ -2,7 +2,7 @@ import type { Provenance } from "../schemas/provenance.ts";
 import { record, type Study } from "./study.ts";
 
 /** Environments whose pins are others than those of the first run, in a sentence each. */
-export function changedEnvironments(begun: Provenance, now: Provenance): string[] {
+function changedEnvironments(begun: Provenance, now: Provenance): string[] {
   return Object.entries(now.environments).flatMap(([name, hash]) => {
     const first = begun.environments[name];
     return first === undefined || first === hash ? [] : [

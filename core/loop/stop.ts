@@ -13,7 +13,7 @@ export interface Stop {
 }
 
 /** A relative gain in hypervolume below this is noise of the timing, not progress. */
-export const SMALLEST_GAIN = 1e-3;
+const SMALLEST_GAIN = 1e-3;
 
 /** So many trials in a row that the machine failed end a study: the next would fail too. */
 const FAILURES_IN_A_ROW = 3;

@@ -2,7 +2,7 @@ import { UsageError } from "../errors.ts";
 import { isDistance, isQualityMetric, knownMetric, type Metric, METRICS } from "./metric_table.ts";
 
 /** Metrics that a front may be of. */
-export const FRONT_METRICS: readonly Metric[] = METRICS.filter(({ objective }) => objective);
+const FRONT_METRICS: readonly Metric[] = METRICS.filter(({ objective }) => objective);
 
 function frontMetric(name: string): Metric {
   const named = METRICS.find((one) => one.name === name);

@@ -38,15 +38,6 @@ export function higherRung(spec: Ladder, one: string | null, other: string | nul
   return heightOf(spec, other) > heightOf(spec, one) ? other : one;
 }
 
-/** The highest rung of those that both have; undefined: they have none in common. */
-export function commonRung(
-  spec: Ladder,
-  one: ReadonlyMap<string, unknown>,
-  other: ReadonlyMap<string, unknown>,
-): string | undefined {
-  return rungNames(spec).findLast((name) => one.has(name) && other.has(name));
-}
-
 /** How many samples of a task a rung takes; null: all; undefined: it does not take the task. */
 export function samplesAt(
   spec: Ladder,

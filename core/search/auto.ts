@@ -41,7 +41,7 @@ function early(state: SearchState): Suggestion | null {
 }
 
 /** Which algorithm a state asks for, with the reason that stands before its own. */
-export function chosenFor(state: SearchState): { algorithm: Algorithm; because: string } {
+function chosenFor(state: SearchState): { algorithm: Algorithm; because: string } {
   if (measuredOf(state).length < Math.min(MODELLED, state.space.dimensions.length + 1)) {
     return { algorithm: early, because: "few measured" };
   }

@@ -82,20 +82,6 @@ export function randomPoint(space: Space, random: () => number): SpacePoint {
   return builtPoint(space, (dimension) => valueAt(dimension, random()));
 }
 
-/** The point at a place of the unit cube, which has one number a dimension of the space. */
-export function pointAt(space: Space, units: readonly number[]): SpacePoint {
-  const at = new Map(space.dimensions.map(({ name }, i) => [name, units[i]!]));
-  return builtPoint(space, (dimension) => valueAt(dimension, at.get(dimension.name)!));
-}
-
-/** The point's place in the unit cube; null: it has no value there. */
-export function unitsOf({ dimensions }: Space, point: SpacePoint): (number | null)[] {
-  return dimensions.map((dimension) => {
-    const value = point[dimension.name];
-    return value === undefined ? null : unitOf(dimension, value);
-  });
-}
-
 /** One string for one point, whatever the order in which its values were written. */
 export function pointKey({ dimensions }: Space, point: SpacePoint): string {
   return JSON.stringify(dimensions.map(({ name }) => point[name] ?? null));
@@ -185,45 +171,4 @@ export function pointNeighbours(
         withValue(space, point, { name: dimension.name, value }, fill)
       )
     ).filter((near) => (space.forbidden?.(near) ?? null) === null);
-}
-
-/** How many points there are, forbidden ones among them; Infinity where a number is real. */
-export function countPoints({ dimensions }: Space): number {
-  const children = (name: string) => dimensions.filter(({ when }) => when?.name === name);
-  const product = (some: readonly Dimension[]) =>
-    some.reduce((total, dimension) => total * count(dimension), 1);
-  const count = (dimension: Dimension): number => {
-    const { name, kind, minimum = 0, maximum = 1 } = dimension;
-    const under = children(name);
-    const values = listed(dimension);
-    const all = values?.length ??
-      (minimum === maximum ? 1 : kind === "real" ? Infinity : maximum - minimum + 1);
-    if (under.length === 0 || all === Infinity) return all;
-    // Values that nothing hangs on count alike: only those that are named are gone through.
-    const named = new Set(under.flatMap(({ when }) => when!.is));
-    const ruled = [...named].filter((value) => checkValue(dimension, value) === null);
-    return ruled.reduce<number>(
-      (total, value) => total + product(under.filter(({ when }) => when!.is.includes(value))),
-      all - ruled.length,
-    );
-  };
-  return product(dimensions.filter(({ when }) => when === undefined));
-}
-
-/**
- * How far two points are apart, from 0 to 1 (after Gower 1971): the mean over the dimensions that either
- * has of the distance along them, 1 for two choices or where only one point has a value.
- */
-export function pointDistance({ dimensions }: Space, a: SpacePoint, b: SpacePoint): number {
-  let [total, count] = [0, 0];
-  for (const dimension of dimensions) {
-    const [x, y] = [a[dimension.name], b[dimension.name]];
-    if (x === undefined && y === undefined) continue;
-    count++;
-    if (x === y) continue;
-    total += x === undefined || y === undefined || dimension.kind === "choice"
-      ? 1
-      : Math.abs(unitOf(dimension, x) - unitOf(dimension, y));
-  }
-  return count === 0 ? 0 : total / count;
 }

@@ -8,7 +8,7 @@ import type { AgentMethod } from "../strategies/resolve_action.ts";
  * The order of a chain where methods allow more than one: what is cut first is trained afterwards, and so
  * wins back what the cut lost; integers come after all that works on floats.
  */
-export const EFFECT_ORDER: readonly Effect[] = [
+const EFFECT_ORDER: readonly Effect[] = [
   "resizes",
   "prunes",
   "trains",

@@ -31,7 +31,7 @@ const gpu = (name: string, memory_gb: number, describes: string): Target => ({
  * NVIDIA GeForce and data centre GPU data sheets; AMD Instinct MI300X data sheet. `edge` and
  * `cloud` are the usual machines of those places: an 8 GB board, an 80 GB accelerator.
  */
-export const TARGETS: readonly Target[] = [
+const TARGETS: readonly Target[] = [
   board("edge", 8, "a board of 8 GB"),
   gpu("cloud", 80, "an accelerator of 80 GB"),
   board("raspberry-pi-5", 8, "Raspberry Pi 5, 8 GB"),

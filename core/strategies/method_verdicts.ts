@@ -6,7 +6,7 @@ import { checkMethod } from "./compatibility.ts";
 import type { AgentMethod } from "./resolve_action.ts";
 
 /** Models above this many gigabytes at 16 bits count as large. */
-export const LARGE_MODEL_GB = 10;
+const LARGE_MODEL_GB = 10;
 
 /** Method names to try first, best first, as their agents declare them for a model of this size. */
 export function preferenceOrder(agents: readonly Agent[], model_size_gb: number): string[] {

@@ -23,7 +23,7 @@ export interface RuleStrategy {
 type Known = Readonly<Record<RuleFact, number> & Record<RuleWord, string>>;
 
 /** What the rules ask about, of one study. A study without a budget has all the time there is. */
-export function ruleFacts(request: RunRequest, spec: Spec, { model, device }: Facts): Known {
+function ruleFacts(request: RunRequest, spec: Spec, { model, device }: Facts): Known {
   const last = spec.rungs.at(-1)!.samples;
   const samples = spec.tasks.filter(({ primary }) => primary)
     .map(({ task, available_samples }) => available_samples ?? last[task] ?? Infinity);

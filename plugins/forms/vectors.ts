@@ -38,7 +38,7 @@ function shorterVectors({ vector_length, centroid_bits, residual_bits }: Vector)
 }
 
 /** What a vector of such a matrix is made of: as asked, or shorter where its codebooks take too much. */
-export function vectorOf(form: VectorsForm, { out_features, in_features }: LinearShape): Vector {
+function vectorOf(form: VectorsForm, { out_features, in_features }: LinearShape): Vector {
   const most = form.codebook_share * out_features * in_features;
   const vectors = shorterVectors(form);
   return vectors.find((one) => 8 * HALF_BYTES * codebookHalves(one) <= most) ?? vectors.at(-1)!;

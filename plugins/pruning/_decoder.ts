@@ -37,7 +37,7 @@ const STYLES: readonly Style[] = [
   { mlp: "two_layers", attention: "other" },
 ];
 
-export function headDim({ head_dim, hidden_size, heads }: ModelFacts): number {
+function headDim({ head_dim, hidden_size, heads }: ModelFacts): number {
   return head_dim ?? Math.floor(hidden_size / heads);
 }
 

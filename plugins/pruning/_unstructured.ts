@@ -83,7 +83,7 @@ export function acceptsPattern(
   };
 }
 
-export function nextSparsity<P extends SparsityParams>(params: P, finding: Finding): P | null {
+function nextSparsity<P extends SparsityParams>(params: P, finding: Finding): P | null {
   if (params.pattern !== "unstructured") {
     return finding === "lost" ? { ...params, pattern: "unstructured" } : null;
   }

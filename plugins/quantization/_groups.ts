@@ -143,7 +143,7 @@ export function linearRows({ model }: Facts): number[] {
  * them back whatever the method does: exactly on a symmetric grid; on an asymmetric one nearly, as
  * compressed-tensors stores a zero point in whole steps and the grid's own offset is any number.
  */
-export function leavesGrid(params: GridParams, { model: { grid } }: Facts): Support {
+function leavesGrid(params: GridParams, { model: { grid } }: Facts): Support {
   if (grid === null || grid.fraction < 0.5) return { ok: true };
   const group = params.group_size;
   const same = params.bits === grid.bits && params.symmetric === grid.symmetric && group > 0 &&

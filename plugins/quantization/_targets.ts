@@ -45,7 +45,7 @@ export function withTargets(targets: Targets, label: readonly string[]): string[
   return targets === "all" ? [...label, "with embedding"] : [...label];
 }
 
-export function acceptsTargets(params: TargetedParams, facts: Facts): Support {
+function acceptsTargets(params: TargetedParams, facts: Facts): Support {
   if (params.targets !== "linear") {
     const divides = dividesRows(params.group_size, [facts.model.hidden_size]);
     if (!divides.ok) return divides;

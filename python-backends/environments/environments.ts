@@ -40,7 +40,7 @@ export interface EnsureOptions {
 
 /** Interpreter that `PARE_ENV_<NAME>` names, such as PARE_ENV_DEFAULT: for an environment that is
  * managed by hand. Its pins are then the user's affair. */
-export function overriddenPython(name: string): string | null {
+function overriddenPython(name: string): string | null {
   const variable = overrideVariable(name);
   const path = process.env[variable];
   if (!path) return null;

@@ -3,7 +3,7 @@ import process from "node:process";
 import { UsageError } from "../../core/mod.ts";
 
 /** Oldest Python that the pins work with. */
-export const OLDEST_PYTHON = [3, 11] as const;
+const OLDEST_PYTHON = [3, 11] as const;
 
 /** The pins are frozen from 3.11, so it is asked for first; later ones take the same pins. */
 const CANDIDATES = ["python3.11", "python3.12", "python3.13", "python3", "python"];

@@ -102,7 +102,7 @@ export function monitorResources(
 }
 
 /** Resident bytes and processor ticks of a group's living members; zero where there is no /proc. */
-export function groupUse(group: number): { rss_bytes: number; ticks: number; members: number } {
+function groupUse(group: number): { rss_bytes: number; ticks: number; members: number } {
   const use = { rss_bytes: 0, ticks: 0, members: 0 };
   let names: string[];
   try {

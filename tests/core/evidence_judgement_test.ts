@@ -6,7 +6,7 @@ import {
   compareQuality,
   type ConstraintVerdict,
   type Evaluation,
-  frontProbability,
+  frontEstimate,
   type Measurement,
   rewardOf,
   rungGate,
@@ -285,7 +285,7 @@ Deno.test("joinProbability() gives the benefit of the doubt, and only that", () 
   assert.equal(mayJoin(evidence(1, 999), [], spec), true, "nothing to beat it");
 });
 
-Deno.test("frontProbability() is near a half for a coin's toss and 1 for a clear win", () => {
+Deno.test("frontEstimate() is near a half for a coin's toss and 1 for a clear win", () => {
   const contender = (id: string, scores: number[], bytes: number) => {
     const value = scores.reduce((a, b) => a + b, 0) / scores.length;
     const task = { ...quality("words", value, scores.length), fidelity: "full" as const };
@@ -301,7 +301,7 @@ Deno.test("frontProbability() is near a half for a coin's toss and 1 for a clear
     return { trial, samples: results("words", scores) };
   };
   const alternating = Array.from({ length: 200 }, (_, i) => i % 2);
-  const found = frontProbability(
+  const found = frontEstimate(
     [
       contender("small", alternating, 1),
       contender("large", alternating.map((x) => 1 - x), 2),
@@ -309,13 +309,13 @@ Deno.test("frontProbability() is near a half for a coin's toss and 1 for a clear
     ],
     spec,
     streamRandom(5, "probability"),
-  );
+  ).probability;
   assert.equal(found.get("small"), 1);
   assert.ok(Math.abs(found.get("large")! - 0.5) < 0.08, String(found.get("large")));
   assert.equal(found.get("larger and never right"), 0);
 });
 
-Deno.test("frontProbability() weighs tasks as the claim does: nine to one, the leader leads", () => {
+Deno.test("frontEstimate() weighs tasks as the claim does: nine to one, the leader leads", () => {
   const weighed: Spec = {
     ...spec,
     tasks: [{ ...spec.tasks[0]!, task: "words", weight: 9 }, {
@@ -345,12 +345,12 @@ Deno.test("frontProbability() weighs tasks as the claim does: nine to one, the l
   };
   // 0.9·0.9 + 0.1·0 = 0.81 against 0.9·0.4 + 0.1·1 = 0.46; unweighted 0.45 against 0.7.
   const rivals = [contender("leads", 0.9, 0), contender("trails", 0.4, 1)];
-  const found = frontProbability(rivals, weighed, streamRandom(5, "weights"));
+  const found = frontEstimate(rivals, weighed, streamRandom(5, "weights")).probability;
   assert.equal(found.get("leads"), 1);
   assert.equal(found.get("trails"), 0);
 });
 
-Deno.test("frontProbability() weighs strata by their rows: nine to one, the leader leads", () => {
+Deno.test("frontEstimate() weighs strata by their rows: nine to one, the leader leads", () => {
   const contender = (id: string, law: number, art: number) => {
     const ones = (share: number) => Array.from({ length: 100 }, (_, i) => i < 100 * share ? 1 : 0);
     const samples = results("words", [...ones(law), ...ones(art)]).map((one, i) =>
@@ -364,7 +364,7 @@ Deno.test("frontProbability() weighs strata by their rows: nine to one, the lead
     return { trial: trial as unknown as Comparable, samples }; // only what the function reads
   };
   const rivals = [contender("leads", 0.9, 0), contender("trails", 0.4, 1)];
-  const found = frontProbability(rivals, spec, streamRandom(5, "strata"));
+  const found = frontEstimate(rivals, spec, streamRandom(5, "strata")).probability;
   assert.deepEqual([...found.values()], [1, 0]);
 });
 

@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import {
   comparableStudy,
   compareLatencies,
+  frontEstimate,
   frontOf,
-  frontProbability,
   LEAST_SESSION_SPREAD,
   type Measurement,
   ratioOf,
@@ -350,7 +350,7 @@ Deno.test("every sentence compares with the baseline of the same minutes", () =>
   );
 });
 
-Deno.test("frontProbability() draws one latency for a form: equal forms never beat each other by it", () => {
+Deno.test("frontEstimate() draws one latency for a form: equal forms never beat each other by it", () => {
   const samples = Array.from({ length: 50 }, (_, i) => ({
     ...({ task: "words", sample_id: `${i}`, sample_hash: `${i}`, prompt_hash: "" }),
     ...({ score: i % 2, answer: null, gold: null, log_likelihood: null }),
@@ -364,7 +364,7 @@ Deno.test("frontProbability() draws one latency for a form: equal forms never be
     trial: { ...trial, measurements: [...trial.measurements, same] },
     samples,
   }));
-  const found = frontProbability(contenders, inForce, streamRandom(3, "forms"));
+  const found = frontEstimate(contenders, inForce, streamRandom(3, "forms")).probability;
   assert.equal(found.get("t2"), found.get("t3"));
   assert.equal(found.get("t2"), 1, "the smallest, and as right as any");
 });

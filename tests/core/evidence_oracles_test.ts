@@ -4,8 +4,8 @@ import assert from "node:assert/strict";
 import {
   holm,
   mcnemar,
-  meanAndError,
   type Pair,
+  pairedDifference,
   permutationTest,
   samplesToTellApart,
 } from "../../core/mod.ts";
@@ -27,11 +27,11 @@ const exact = () => {
 
 Deno.test("mean and standard error are NumPy's mean and SciPy's sem", () => {
   for (const { name, scores, mean, sem } of golden.mean_and_error) {
-    const found = meanAndError(scores);
+    const found = pairedDifference(pairs(scores));
     near(found.mean, mean, name);
     near(found.standard_error!, sem, name);
   }
-  assert.equal(meanAndError([1]).standard_error, null);
+  assert.equal(pairedDifference(pairs([1])).standard_error, null);
 });
 
 Deno.test("mcnemar() gives statsmodels' exact p-value and SciPy's mid-p", () => {

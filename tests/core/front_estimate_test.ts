@@ -2,7 +2,6 @@
 import assert from "node:assert/strict";
 import {
   frontEstimate,
-  frontProbability,
   hypervolume,
   pairBySample,
   pairedInterval,
@@ -20,12 +19,12 @@ Deno.test("P(front) beside one smaller rival is that of one paired difference", 
   for (const [seed, n, loss] of [[1, 100, 0.02], [2, 400, 0.08], [3, 200, 0.12]] as const) {
     const { scores } = studyOf([0, loss], n, seed);
     const [large, small] = [rival(scores[0]!, 2), rival(scores[1]!, 1)];
-    const found = frontProbability(
+    const found = frontEstimate(
       [contender("large", large), contender("small", small)],
       spec,
       random(),
       { resamples: 4000 },
-    );
+    ).probability;
     assert.equal(found.get("small"), 1, "nothing is smaller");
     const { pairs } = pairBySample([...small.samples], [...large.samples]);
     const { centre, half_width } = pairedInterval(pairs)!;
@@ -36,14 +35,14 @@ Deno.test("P(front) beside one smaller rival is that of one paired difference", 
 
 Deno.test("no flip among fifty samples is no certainty; one artifact is as good as itself", () => {
   const found = (artifact: string) =>
-    frontProbability(
+    frontEstimate(
       [
         contender("large", rival(half(50), 2, "one")),
         contender("small", rival(half(50), 1, artifact)),
       ],
       spec,
       random(),
-    );
+    ).probability;
   const p = found("another").get("large")!;
   assert.ok(p > 0.4 && p < 0.6, String(p));
   assert.equal(found("one").get("large"), 0);

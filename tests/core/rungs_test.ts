@@ -3,7 +3,6 @@ import assert from "node:assert/strict";
 import {
   checkRungs,
   climbedRungs,
-  commonRung,
   type Evaluation,
   higherRung,
   openByHand,
@@ -279,9 +278,6 @@ Deno.test("a ladder loses a task that is left out, and knows what is higher", ()
   assert.equal(higherRung(spec, null, "proxy"), "proxy");
   assert.equal(higherRung(spec, "half", "proxy"), "half");
   assert.equal(higherRung(spec, "half", "full"), "full");
-  const of = (...names: string[]) => new Map(names.map((name) => [name, 1]));
-  assert.equal(commonRung(spec, of("proxy", "half", "full"), of("half", "proxy")), "half");
-  assert.equal(commonRung(spec, of("proxy"), of("full")), undefined);
   const asked = { rungs: "asked" as const };
   assert.deepEqual(climbedRungs(spec, {}, asked), ["proxy", "half", "full"]);
   assert.deepEqual(climbedRungs(spec, { fidelity: "half" }, asked), ["half"]);

@@ -58,7 +58,7 @@ function recipeOf({ strategy }: Extract<JournalRecord, { type: "trial_opened" }>
 
 const nameOf = (trial_id: string) => trial_id.slice(trial_id.lastIndexOf("/") + 1);
 
-export function eventOf(record: JournalRecord, position: number): BoardEvent {
+function eventOf(record: JournalRecord, position: number): BoardEvent {
   const { trial_id } = subjectOf(record);
   const [type, at] = [record.type, record.at];
   return { position, type, at, study_id: studyOf(record), trial_id, sentence: sentenceOf(record) };

@@ -13,7 +13,7 @@ import type { StudyQueue } from "./queue.ts";
 import { refusedBy } from "./refused.ts";
 
 /** The port that is tried first where none is named, and how many behind it. */
-export const FIRST_PORT = 4747;
+const FIRST_PORT = 4747;
 const PORTS_TRIED = 20;
 
 export interface BoardOptions {

@@ -149,7 +149,7 @@ async function run(
  * Scores the answers that a study keeps of a task again, without the model: a record and rows for each
  * trial, rung and scorer beside the earlier ones, which stay. Gives what changed.
  */
-export async function scoreStudy(
+async function scoreStudy(
   study: StudyToScore,
   asked: AnswersToScore,
 ): Promise<TrialScored[]> {

@@ -2,12 +2,33 @@ import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { z } from "zod";
-import { checkPoint, pointAt, type SpacePoint, unitsOf } from "../../../core/mod.ts";
+import {
+  builtPoint,
+  checkPoint,
+  type Space,
+  type SpacePoint,
+  unitOf,
+  valueAt,
+} from "../../../core/mod.ts";
 import { ensureEnvironment } from "../../../python-backends/environments/environments.ts";
 import type { Problem } from "./problem.ts";
 import { type SearchRun, searchRun, startPoints } from "./run_search.ts";
 
 const HERE = fileURLToPath(new URL(".", import.meta.url));
+
+/** The point at a place of the unit cube, which has one number a dimension of the space. */
+function pointAt(space: Space, units: readonly number[]): SpacePoint {
+  const at = new Map(space.dimensions.map(({ name }, i) => [name, units[i]!]));
+  return builtPoint(space, (dimension) => valueAt(dimension, at.get(dimension.name)!));
+}
+
+/** The point's place in the unit cube; null: it has no value there. */
+function unitsOf({ dimensions }: Space, point: SpacePoint): (number | null)[] {
+  return dimensions.map((dimension) => {
+    const value = point[dimension.name];
+    return value === undefined ? null : unitOf(dimension, value);
+  });
+}
 
 /** The rivals: what `rivals.py` knows. */
 export const RIVALS = [

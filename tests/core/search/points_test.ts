@@ -2,16 +2,12 @@
 import assert from "node:assert/strict";
 import {
   activeDimensions,
-  builtPoint,
   checkPoint,
-  countPoints,
   type Dimension,
   drawOpenPoint,
   gridPoints,
   nextOfGrid,
   openPoints,
-  pointAt,
-  pointDistance,
   pointKey,
   pointNeighbours,
   randomPoint,
@@ -20,7 +16,6 @@ import {
   type Space,
   type SpacePoint,
   unitOf,
-  unitsOf,
   valueAt,
   withValue,
 } from "../../../core/mod.ts";
@@ -91,17 +86,6 @@ Deno.test("choices and whole numbers have equal shares of the range", () => {
   assert.deepEqual([...counts], [[3, 200], [4, 200], [5, 200], [6, 200], [7, 200]]);
 });
 
-Deno.test("points and places of the unit cube are the same thing", () => {
-  assert.deepEqual(pointAt(space, unitsOf(space, far).map((one) => one!)), far);
-  assert.deepEqual(unitsOf(space, { method: "none", tuned: false }).map((one) => one === null), [
-    false,
-    true,
-    true,
-    false,
-    true,
-  ]);
-});
-
 Deno.test("a point's key does not depend on how it was written", () => {
   const turned = Object.fromEntries(Object.entries(far).reverse());
   assert.equal(pointKey(space, turned), pointKey(space, far));
@@ -145,22 +129,11 @@ Deno.test("neighbours differ in one choice or one step, are points, and none is 
   assert.ok(!keys.includes(pointKey(space, { ...far, bits: 3 })));
 });
 
-Deno.test("the points of a finite space are counted along its conditions", () => {
-  const [method, bits, windows, tuned] = space.dimensions;
-  // none; near with 4 widths; far with 4 widths and 64 windows; each tuned or not.
-  assert.equal(
-    countPoints({ dimensions: [method!, bits!, windows!, tuned!] }),
-    2 * (1 + 4 + 4 * 64),
-  );
-  assert.equal(countPoints(space), Infinity);
-  assert.equal(countPoints({ dimensions: [] }), 1);
-});
-
 Deno.test("the grid comes to every point of a finite space once, the usual ones first", () => {
   const [method, bits, , tuned] = space.dimensions;
   const few: Space = { dimensions: [method!, bits!, tuned!] };
   const keys = [...gridPoints(few)].map((point) => pointKey(few, point));
-  assert.equal(keys.length, countPoints(few));
+  assert.equal(keys.length, 2 * (1 + 4 + 4), "none; near and far with 4 widths; each tuned or not");
   assert.equal(new Set(keys).size, keys.length);
   assert.equal(keys[0], pointKey(few, { method: "none", tuned: false }));
   assert.ok(keys.indexOf(pointKey(few, { method: "near", bits: 4, tuned: false })) < 4);
@@ -192,16 +165,4 @@ Deno.test("what is left of a nearly exhausted space is drawn; of an exhausted on
   const seen: Seen[] = [{ point: { window: 7 }, state: "done", values: [1] }];
   assert.equal(drawOpenPoint({ space: short, seen, random }), null);
   assert.equal(nextOfGrid({ space: short, seen }, () => false), null);
-});
-
-Deno.test("distances are 0 for the same point, and grow with what differs", () => {
-  const from = (more: Partial<SpacePoint>) =>
-    pointDistance(space, far, builtPoint(space, ({ name }) => ({ ...far, ...more })[name]!));
-  assert.equal(from({}), 0);
-  assert.ok(from({ bits: 8 }) < from({ bits: 2 }), "two steps further");
-  assert.equal(from({ bits: 8 }), 0.25 / 5);
-  const none = { method: "none", tuned: false };
-  assert.equal(pointDistance(space, far, none), 1);
-  assert.equal(pointDistance(space, none, far), 1);
-  assert.equal(pointDistance({ dimensions: [] }, {}, {}), 0);
 });

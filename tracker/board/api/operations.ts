@@ -17,7 +17,7 @@ const said = z.array(z.string()).describe("the last lines that its process print
 const exit_code = z.int().nullable()
   .describe("0: it ran to its end; 130: it was stopped; null: it runs, or did not begin");
 
-export const StudyLineShape = z.strictObject({
+const StudyLineShape = z.strictObject({
   study_id: z.string(),
   kind: z.string().nullable().describe("of run; null: another tracker's"),
   store: z.string().describe("the folder of the store that holds it"),
@@ -32,7 +32,7 @@ export const StudyLineShape = z.strictObject({
   exit_code: exit_code.optional().describe("of one that was submitted here and recorded nothing"),
 });
 
-export const SubmissionShape = z.strictObject({
+const SubmissionShape = z.strictObject({
   study_id: z.string(),
   kind: z.string().describe("of run"),
   store: z.string(),
@@ -215,4 +215,3 @@ export const OPERATIONS = {
     { body: NoteBody },
   ),
 } satisfies Record<string, Operation>;
-export type OperationName = keyof typeof OPERATIONS;

@@ -27,8 +27,17 @@ const own = (name: string) => new URL(`../assets/${name}`, import.meta.url);
 
 /** The board's own files, and those that it has in common with a report. */
 const ASSETS: ReadonlyMap<string, URL> = new Map([
-  ...["board.css", "board.js", "icon.svg"].map((name) => [name, own(name)] as const),
-  ...["page.css", "axes.js", "front.js", "points.js", "sort.js", "sql_box.js", "sql_tables.js"]
+  ...["board.css", "icon.svg"].map((name) => [name, own(name)] as const),
+  ...[
+    "page.css",
+    "axes.js",
+    "board.js",
+    "front.js",
+    "points.js",
+    "sort.js",
+    "sql_box.js",
+    "sql_tables.js",
+  ]
     .concat("table.js", "weights.js")
     .map((name) => [name, clientFile(name)] as const),
 ]);

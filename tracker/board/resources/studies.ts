@@ -28,7 +28,7 @@ export type Row = Record<string, Value>;
 const UNENDED = "SELECT study_id FROM studies WHERE stop IS NULL";
 
 /** The studies that run. */
-export async function runningStudies(store: Store): Promise<Set<string>> {
+async function runningStudies(store: Store): Promise<Set<string>> {
   const written = new Set(runOwners(store.paths).map(({ study_id }) => study_id));
   if (written.size === 0) return new Set();
   const unended = (await store.ask(UNENDED)).map((row) => String(row["study_id"]));

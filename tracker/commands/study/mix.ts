@@ -55,7 +55,7 @@ export function mixVerdict(mixes: readonly MixCandidate[]): string {
 }
 
 /** The candidates, the best first, and what came of them. */
-export function mixText({ mixes, kept_bytes, study_id, mix_id }: Mixed): string {
+function mixText({ mixes, kept_bytes, study_id, mix_id }: Mixed): string {
   const ordered = mixes.toSorted((a, b) => (a.kl ?? a.predicted_kl) - (b.kl ?? b.predicted_kl));
   const table = textTable(
     ["mix", "bits per weight", "MB", "predicted KL", "KL", "less uniform"],

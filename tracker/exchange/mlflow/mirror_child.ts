@@ -13,7 +13,7 @@ export interface MirrorMemory {
   readonly resident_mb: number;
 }
 
-export const MIRROR_MEMORY: MirrorMemory = { heap_mb: 512, resident_mb: 1_500 };
+const MIRROR_MEMORY: MirrorMemory = { heap_mb: 512, resident_mb: 1_500 };
 
 const LOOK_MS = 500;
 const LAST_WORDS = 4_000;

@@ -14,7 +14,7 @@ import {
 import type { RecordedStudy, RecordedTrial } from "../../lab/recorded_trial.ts";
 
 /** Folder of a report's locks: the pins of each environment in a folder of its name. */
-export const LOCKS = "locks";
+const LOCKS = "locks";
 /** What an environment's folder holds: both together are its lock. */
 const LOCK_FILES = ["environment.json", "requirements.txt"] as const;
 

@@ -1,5 +1,5 @@
 /** Bytes of one row. */
-export const LONGEST_LINE = 10_000_000;
+const LONGEST_LINE = 10_000_000;
 /** Bytes of a file of rows, unpacked: a string holds not many more. */
 export const LARGEST_FILE = 500_000_000;
 const DEEPEST = 64;

@@ -142,14 +142,14 @@ export const TrialLog = z.strictObject({
 export type TrialLog = z.infer<typeof TrialLog>;
 
 /** A note that was left. */
-export const LeftNote = z.strictObject({
+const LeftNote = z.strictObject({
   subject: z.string().describe("a study or a trial"),
   note_id: z.string(),
   said: z.string().describe("whether it is taken up, and by whom"),
 });
 
 /** An export of every table and view. */
-export const Export = z.strictObject({
+const Export = z.strictObject({
   folder: z.string(),
   tables: z.array(z.strictObject({
     name: z.string(),
@@ -170,7 +170,7 @@ export const Published = z.strictObject({
 });
 
 /** One report over several studies. */
-export const StudiesReport = z.strictObject({
+const StudiesReport = z.strictObject({
   studies: z.array(z.string()),
   files: z.array(z.string()),
 });
@@ -215,7 +215,7 @@ export const StudiesBeside = z.strictObject({
 export type StudiesBeside = z.infer<typeof StudiesBeside>;
 
 /** How the store stands. */
-export const StoreStatus = z.strictObject({
+const StoreStatus = z.strictObject({
   store: z.string(),
   journal_bytes: z.int(),
   index: z.string(),
@@ -230,7 +230,7 @@ export const StoreStatus = z.strictObject({
 });
 
 /** What was removed, or would be. */
-export const Removed = z.strictObject({
+const Removed = z.strictObject({
   dry_run: z.boolean(),
   removed: z.array(z.strictObject({
     what: z.enum(["form", "unfinished work", "artifact"]),
@@ -281,7 +281,7 @@ export const Datasets = z.strictObject({
 export type Datasets = z.infer<typeof Datasets>;
 
 /** What came of running a recorded trial again. */
-export const Reproduction = z.strictObject({
+const Reproduction = z.strictObject({
   trial: z.string(),
   reproduction: z.string(),
   folder: z.string(),

@@ -60,7 +60,7 @@ export function labVariables(
 }
 
 /** Runs JupyterLab until it is ended; its exit code. */
-export async function runJupyterLab(asked: readonly string[]): Promise<number> {
+async function runJupyterLab(asked: readonly string[]): Promise<number> {
   const home = findHome(Deno.env.toObject());
   await checkHome(home, true);
   const { python } = await ensureEnvironment("notebook", {

@@ -5,7 +5,7 @@ import { phaseLine, progressLine, waitingLine } from "../terminal/live_view.ts";
 import { recipeText } from "../view/trial_rows.ts";
 
 /** Outside a kernel nothing is shown. */
-export const NOWHERE: Broadcast = () => Promise.resolve();
+const NOWHERE: Broadcast = () => Promise.resolve();
 
 /** One output of a cell that is drawn again in its place. */
 export function livingDisplay(broadcast: Broadcast): (data: Media) => Promise<void> {

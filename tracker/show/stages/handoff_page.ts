@@ -83,7 +83,7 @@ function sizeBlocks({ sizes }: Handoff): Block[] {
 }
 
 /** A handoff in words and tables, in the order in which whoever deploys it asks. */
-export function handoffBlocks(handoff: Handoff): Block[] {
+function handoffBlocks(handoff: Handoff): Block[] {
   const { compression_level: level, ready_for_edge_deployment: ready } = handoff;
   const silent = handoff.not_judged;
   return [

@@ -37,7 +37,7 @@ function shown({ name, unit }: Metric, row: TrialRow): string {
 }
 
 /** What the quality of a study is called: its tasks' metric where all report the same. */
-export function qualityHeading({ tasks, objectives }: Pick<Spec, "tasks" | "objectives">): string {
+function qualityHeading({ tasks, objectives }: Pick<Spec, "tasks" | "objectives">): string {
   const { name, heading } = knownMetric(qualityMetric({ objectives }), "metric");
   const reported = new Set(
     tasks.filter(({ primary }) => primary).map(({ metric }) => metric ?? name),

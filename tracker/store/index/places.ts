@@ -83,7 +83,7 @@ const known = new Map<string, string>();
  * Whether what a journal holds before the place is what the index has read there, or was: a record that
  * is damaged since has another mark, and the index is the one that holds it whole.
  */
-export async function isPlaceOf(journal: ShelfJournal, { offset, mark }: Place): Promise<boolean> {
+async function isPlaceOf(journal: ShelfJournal, { offset, mark }: Place): Promise<boolean> {
   if (mark === null || offset === 0) return true;
   const seen = `${journal.stamp} ${offset} ${mark}`;
   if (known.get(journal.path) === seen) return true;

@@ -3,7 +3,7 @@ import { checkName, checkValues } from "./checks.ts";
 import { encodeIntegers, encodeValues } from "./columns.ts";
 
 /** Points a record, half of DuckDB's row group: bounds what a damaged one loses. 0.66 MB a line. */
-export const POINTS_PER_RECORD = 61_440;
+const POINTS_PER_RECORD = 61_440;
 
 /** Points gathered for one write: bounds the memory of whoever logs without ever waiting. */
 const POINTS_PER_WRITE = 1 << 22;

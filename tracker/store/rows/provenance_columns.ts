@@ -3,7 +3,7 @@ import type { Provenance } from "../../../core/mod.ts";
 import { adds, type Change, moment, type Row } from "./change.ts";
 
 /** One value for the pins of every environment: sha256 over `name hash` lines, 16 hex digits. */
-export function environmentLock(environments: Provenance["environments"]): string {
+function environmentLock(environments: Provenance["environments"]): string {
   const lines = Object.entries(environments).map(([name, hash]) => `${name} ${hash}\n`).sort();
   return createHash("sha256").update(lines.join("")).digest("hex").slice(0, 16);
 }

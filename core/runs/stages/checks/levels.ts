@@ -18,7 +18,7 @@ function judgedOf({ study }: Run, { trial_id }: Standing): Judged | null {
 }
 
 /** Conditions of a level that are not met, in words; those that cannot be told are none that is met. */
-export function unmet(
+function unmet(
   level: SuccessLevel,
   { plan, study: { input: { facts } } }: Pick<Run, "plan" | "study">,
   standing: Standing,

@@ -94,7 +94,7 @@ function group(
 }
 
 /** The core's mean retention beside the original; null: no benchmark of it tells. */
-export function coreRetention({ plan, baseline }: Pick<JudgedStage, "plan" | "baseline">) {
+function coreRetention({ plan, baseline }: Pick<JudgedStage, "plan" | "baseline">) {
   return meanRetention(knownOf(baseline, plan.core).map(({ found }) => found));
 }
 

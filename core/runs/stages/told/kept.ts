@@ -24,7 +24,7 @@ export interface Shipped {
 }
 
 /** Whether the original is what is shipped. */
-export function isOriginal({ trial, baseline }: Shipped): boolean {
+function isOriginal({ trial, baseline }: Shipped): boolean {
   return trial?.trial_id === baseline?.trial_id;
 }
 

@@ -30,7 +30,7 @@ export type Pair = z.infer<typeof Pair>;
 export const RunStatus = z.enum(["RUNNING", "SCHEDULED", "FINISHED", "FAILED", "KILLED"]);
 export type RunStatus = z.infer<typeof RunStatus>;
 
-export const RunInfo = z.object({
+const RunInfo = z.object({
   run_id: z.string(),
   run_name: z.string().default(""),
   experiment_id: z.string(),

@@ -63,7 +63,7 @@ export function createMlflowClient(connection: Connection, patience: Patience = 
 }
 
 /** Null where the server says that there is no such thing. */
-export async function orNull<T>(asked: Promise<T>): Promise<T | null> {
+async function orNull<T>(asked: Promise<T>): Promise<T | null> {
   try {
     return await asked;
   } catch (error) {

@@ -20,9 +20,9 @@ export interface RowLabel {
   readonly text: string;
 }
 
-export const BAR_ROW = 26;
+const BAR_ROW = 26;
 /** Rows that a figure has room for; more are counted in its caption. */
-export const MOST_BARS = 60;
+const MOST_BARS = 60;
 
 /** Horizontal bars, a row each, with words behind them and an axis of numbers below. */
 export function barPanel(

@@ -27,7 +27,7 @@ const HEAD = ["study", "recommended", "quality", "difference to its own baseline
   .concat(["bytes", "original bytes", "latency / baseline", "energy / baseline", "samples"]);
 
 /** The recommended trial of each study beside its own original; rows of a table, and of a CSV. */
-export function recommendedRows(studies: readonly StudyBeside[]): string[][] {
+function recommendedRows(studies: readonly StudyBeside[]): string[][] {
   return studies.map((study) => {
     const { view } = study;
     const row = view.rows.find(({ trial_id }) => trial_id === view.recommended);
