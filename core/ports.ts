@@ -5,7 +5,7 @@ import type { ChatMessage } from "./schemas/proposal.ts";
 import type { Failure } from "./schemas/failure.ts";
 import type { JournalRecord } from "./schemas/journal.ts";
 import type { Measurement, SampleResult } from "./schemas/measurement.ts";
-import type { StageRequest, StageResult } from "./schemas/wire.ts";
+import type { CallRequest, CallResult } from "./schemas/wire.ts";
 import type { Span } from "./schemas/trial.ts";
 
 /** What a port gives back: the value, or a failure under its own name. Never a throw. */
@@ -51,14 +51,14 @@ export interface Backend {
     parent: Artifact,
     action: ResolvedAction,
     /** Number of the action in its trial, from 0: what it logs while it works is kept under it. */
-    stage: number,
+    action_index: number,
   ): Promise<Outcome<{ artifact: Artifact; cached: boolean }>>;
   evaluate(
     trial_id: string,
     artifact: Artifact,
     fidelity: string,
     /** Present in the midst of a chain: number of the last action applied, from 0. */
-    stage?: number,
+    action_index?: number,
     /** Absent: all of the rung's samples, and no look before. */
     look?: Look,
   ): Promise<Outcome<Evaluation>>;
@@ -78,11 +78,11 @@ export interface Chat {
 }
 
 /** What a sampler library is asked. */
-export type SuggestRequest = Omit<Extract<StageRequest, { stage: "suggest" }>, "stage">;
+export type SuggestRequest = Omit<Extract<CallRequest, { call: "suggest" }>, "call">;
 
 /** A sampler library behind the backend. Never a throw. */
 export interface Suggesting {
-  suggest(request: SuggestRequest): Promise<Outcome<StageResult<"suggest">>>;
+  suggest(request: SuggestRequest): Promise<Outcome<CallResult<"suggest">>>;
 }
 
 /** What the loop tells: appended to the journal before it returns. */

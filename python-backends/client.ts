@@ -1,4 +1,4 @@
-import type { Failure, Outcome, StageName, StageRequest, StageResult } from "../core/mod.ts";
+import type { CallName, CallRequest, CallResult, Failure, Outcome } from "../core/mod.ts";
 import { readdirSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
@@ -13,8 +13,8 @@ import { type Imports, type Nursery, startNursery } from "./worker/nursery.ts";
 import { forgetOldFolders } from "./worker/worker_folder.ts";
 import { spawnWorker, type WorkerProcess } from "./worker/worker_process.ts";
 
-/** Stages that import torch, and transformers or lm-eval, anyway: a nursery saves them seconds. */
-const FORKED_STAGES: ReadonlyMap<StageName, Imports> = new Map<StageName, Imports>([
+/** Calls that import torch, and transformers or lm-eval, anyway: a nursery saves them seconds. */
+const FORKED_CALLS: ReadonlyMap<CallName, Imports> = new Map<CallName, Imports>([
   ["inspect_device", "torch"],
   ["import_model", "torch"],
   ["prepare_data", "tasks"],
@@ -28,13 +28,13 @@ const FORKED_STAGES: ReadonlyMap<StageName, Imports> = new Map<StageName, Import
   ["find_tasks", "tasks"],
 ]);
 
-/** Stages that time: nothing may import beside them. */
-const QUIET_STAGES: ReadonlySet<StageName> = new Set<StageName>(["speed"]);
+/** Calls that time: nothing may import beside them. */
+const QUIET_CALLS: ReadonlySet<CallName> = new Set<CallName>(["speed"]);
 
 const LOG_DAYS = 14;
 
 export interface RunOptions extends Omit<ExchangeOptions, "request_id" | "threads"> {
-  /** The one whose interpreter runs the stage: a folder under `envs/`, or a plugin's own. */
+  /** The one whose interpreter runs the call: a folder under `envs/`, or a plugin's own. */
   readonly environment: string;
   /** Default: the physical cores. */
   readonly threads?: number | null;
@@ -44,11 +44,11 @@ export interface RunOptions extends Omit<ExchangeOptions, "request_id" | "thread
 
 /** The door to Python: every call is one process. */
 export interface BackendClient {
-  /** Runs one stage. Never throws: what went wrong is in the outcome, under its own name. */
-  run<R extends StageRequest>(
+  /** Runs one call. Never throws: what went wrong is in the outcome, under its own name. */
+  run<R extends CallRequest>(
     request: R,
     options: RunOptions,
-  ): Promise<Outcome<StageResult<R["stage"]>>>;
+  ): Promise<Outcome<CallResult<R["call"]>>>;
   /** The interpreter of an environment, which is made where it is not there. */
   pythonOf(environment: string): Promise<string>;
   /**
@@ -56,7 +56,7 @@ export interface BackendClient {
    * there is none here.
    */
   warm(environment: string): Promise<number | null>;
-  /** Ends the nurseries. Running stages are ended by their own signal. */
+  /** Ends the nurseries. Running calls are ended by their own signal. */
   close(): Promise<void>;
 }
 
@@ -66,7 +66,7 @@ export interface ClientOptions {
   readonly offline?: boolean;
   /** Pins of the environments that plugins bring. */
   readonly pins_folders?: PinsFolders;
-  /** Ends every running stage and the nurseries. */
+  /** Ends every running call and the nurseries. */
   readonly signal?: AbortSignal;
   readonly threads?: number | null;
   /** More variables for every worker. */
@@ -112,7 +112,7 @@ export function createBackendClient(options: ClientOptions = {}): BackendClient 
     async run(request, run) {
       const joined = [signal, run.signal].filter((one) => one !== undefined);
       const stop = joined.length === 0 ? undefined : AbortSignal.any(joined);
-      return QUIET_STAGES.has(request.stage)
+      return QUIET_CALLS.has(request.call)
         ? await runAlone(calls, request, run, stop)
         : await runOnce(calls, request, run, stop);
     },
@@ -175,43 +175,43 @@ function processOf(calls: Calls): { cwd: string; env: Record<string, string>; lo
   };
 }
 
-/** A worker for a stage: forked where its imports are done already, else a fresh process. */
+/** A worker for a call: forked where its imports are done already, else a fresh process. */
 async function start(
   calls: Calls,
   environment: string,
-  stage: StageName,
+  call: CallName,
 ): Promise<WorkerProcess> {
   const python = await pythonOf(calls, environment);
-  const imports = FORKED_STAGES.get(stage);
+  const imports = FORKED_CALLS.get(call);
   const nursery = imports === undefined ? null : await nurseryOf(calls, environment);
   const worker = await nursery?.fork(processOf(calls).log_path, imports!);
   if (worker !== undefined) {
-    calls.log(`forked worker ${worker.pid} for ${stage}, log ${worker.log_path}`);
+    calls.log(`forked worker ${worker.pid} for ${call}, log ${worker.log_path}`);
     return worker;
   }
-  // The first stage of a study asks torch alone for its device.
-  const preload = imports === undefined || stage === "inspect_device" ? "none" : "torch";
+  // The first call of a study asks torch alone for its device.
+  const preload = imports === undefined || call === "inspect_device" ? "none" : "torch";
   const args = ["-m", "pare_backends.worker", "--supervised", "--preload", preload];
   const fresh = spawnWorker({ ...processOf(calls), python, args });
-  calls.log(`started worker ${fresh.pid} for ${stage}, log ${fresh.log_path}`);
+  calls.log(`started worker ${fresh.pid} for ${call}, log ${fresh.log_path}`);
   return fresh;
 }
 
-/** A stage in a process of its own. */
-async function runOnce<R extends StageRequest>(
+/** A call in a process of its own. */
+async function runOnce<R extends CallRequest>(
   calls: Calls,
   request: R,
   run: RunOptions,
   stop: AbortSignal | undefined,
-): Promise<Outcome<StageResult<R["stage"]>>> {
+): Promise<Outcome<CallResult<R["call"]>>> {
   const { log, options: { threads = null } } = calls;
-  const { stage } = request;
+  const { call } = request;
   const asked = performance.now();
   let worker: WorkerProcess;
   try {
-    worker = await unlessStopped(start(calls, run.environment, stage), stop);
+    worker = await unlessStopped(start(calls, run.environment, call), stop);
   } catch (error) {
-    return notStarted(error, stage, stop?.aborted === true);
+    return notStarted(error, call, stop?.aborted === true);
   }
   const waited = (performance.now() - asked) / 1000;
   const outcome = await exchange(worker, request, {
@@ -221,8 +221,8 @@ async function runOnce<R extends StageRequest>(
     signal: stop,
   });
   run.onLog?.(worker.log_path);
-  log(`worker ${worker.pid} ended ${stage}: ${outcome.ok ? "ok" : outcome.failure.kind}`);
-  // The first stage waits for the imports that all the others find done.
+  log(`worker ${worker.pid} ended ${call}: ${outcome.ok ? "ok" : outcome.failure.kind}`);
+  // The first call waits for the imports that all the others find done.
   const imported = { name: "import", seconds: waited, library: true };
   return { ...outcome, spans: waited > 0.1 ? [imported, ...outcome.spans] : outcome.spans };
 }
@@ -246,13 +246,13 @@ async function unlessStopped(
   }
 }
 
-/** A stage that times: one at a time on this machine, whoever asks for it, and no import beside it. */
-async function runAlone<R extends StageRequest>(
+/** A call that times: one at a time on this machine, whoever asks for it, and no import beside it. */
+async function runAlone<R extends CallRequest>(
   calls: Calls,
   request: R,
   run: RunOptions,
   stop: AbortSignal | undefined,
-): Promise<Outcome<StageResult<R["stage"]>>> {
+): Promise<Outcome<CallResult<R["call"]>>> {
   const { home } = calls;
   try {
     const asked = performance.now();
@@ -272,7 +272,7 @@ async function runAlone<R extends StageRequest>(
       },
     );
   } catch (error) {
-    return notStarted(error, request.stage, stop?.aborted === true);
+    return notStarted(error, request.call, stop?.aborted === true);
   }
 }
 
@@ -302,13 +302,13 @@ export function workerVariables(
   };
 }
 
-function notStarted(error: unknown, stage: StageName, cancelled: boolean): Outcome<never> {
+function notStarted(error: unknown, call: CallName, cancelled: boolean): Outcome<never> {
   const message = error instanceof Error ? error.message : String(error);
   const failure: Failure = {
     kind: cancelled ? "cancelled" : "missing_environment",
-    message: `Cannot ${stage}: ${message}`,
+    message: `Cannot ${call}: ${message}`,
     hint: cancelled ? null : "`pare doctor` says what is missing",
-    stage,
+    phase: call,
   };
   return { ok: false, failure, spans: [] };
 }

@@ -69,11 +69,11 @@ export async function tinyWorld(client: BackendClient): Promise<TinyWorld> {
   const folder = temporaryFolder("tiny-world");
   const model_dir = await trainedTinyModel(client);
   const model = await importModel(client, model_dir, join(folder, "unused"));
-  const disk = { stage: "inspect_device", disk_path: folder } as const;
+  const disk = { call: "inspect_device", disk_path: folder } as const;
   const device = must(await client.run(disk, { environment: "default" }));
   const prepared = must(
     await client.run({
-      stage: "prepare_data",
+      call: "prepare_data",
       model_dir,
       tasks: [],
       calibration_path: fileURLToPath(new URL("tiny_text.jsonl", DATA)),
@@ -98,9 +98,9 @@ export async function tinyWorld(client: BackendClient): Promise<TinyWorld> {
 }
 
 async function importModel(client: BackendClient, model_name: string, output_dir: string) {
-  const request = { stage: "import_model", model_name, output_dir, trust_remote_code: false };
+  const request = { call: "import_model", model_name, output_dir, trust_remote_code: false };
   return must(
-    await client.run(request as typeof request & { stage: "import_model" }, {
+    await client.run(request as typeof request & { call: "import_model" }, {
       environment: "default",
     }),
   );

@@ -2,7 +2,7 @@ import { z } from "zod";
 
 /** A written artifact as files that other libraries load. */
 export const ConvertRequest = z.strictObject({
-  stage: z.literal("convert"),
+  call: z.literal("convert"),
   format: z.string().describe("a format of pare_backends/conversion"),
   artifact_dir: z.string(),
   output_dir: z.string().describe("empty directory"),
@@ -16,7 +16,7 @@ export const Converted = z.strictObject({
 
 /** Reads converted files back in this fresh process and compares them with their source. */
 export const CheckConversionRequest = z.strictObject({
-  stage: z.literal("check_conversion"),
+  call: z.literal("check_conversion"),
   format: z.string(),
   files_dir: z.string().describe("written by convert"),
   artifact_dir: z.string(),

@@ -11,8 +11,8 @@ import {
   addGate,
   type Draft,
   type Ending,
+  latestAction,
   record,
-  stageOf,
   type Study,
   timestamp,
 } from "./study.ts";
@@ -141,7 +141,7 @@ export async function callBackend<T>(
       return { ending: endedByTime(phase) };
     }
     if (attempt > 1 || !WORTH_A_RETRY.has(outcome.failure.kind)) {
-      return { ending: endingOf({ ...outcome.failure, stage: outcome.failure.stage ?? phase }) };
+      return { ending: endingOf({ ...outcome.failure, phase: outcome.failure.phase ?? phase }) };
     }
     const retry = {
       gate: phase,
@@ -151,13 +151,13 @@ export async function callBackend<T>(
       threshold: null,
       attempt,
     };
-    addGate(draft, retry, phase === "apply" ? beingApplied(draft) : stageOf(draft));
+    addGate(draft, retry, phase === "apply" ? beingApplied(draft) : latestAction(draft));
   }
 }
 
 /** The action that is under way has no artifact yet: what is there is its parent. */
 function beingApplied({ trial, artifact }: Draft) {
-  return { stage: trial.artifact_ids.length, parent_id: artifact.artifact_id };
+  return { action_index: trial.artifact_ids.length, parent_id: artifact.artifact_id };
 }
 
 /** The time of a call that failed or was ended, beyond the spans that it finished. */
@@ -175,14 +175,14 @@ async function timed<T>(
   const started = study.ports.clock.now();
   const outcome = await call().catch((error: unknown): Outcome<T> => ({
     ok: false,
-    failure: { kind: "crash", message: String(error), hint: null, stage: phase },
+    failure: { kind: "crash", message: String(error), hint: null, phase: phase },
     spans: [],
   }));
   const took = seconds(study, started);
   draft.waited += 1000 * took;
-  const { stage } = phase === "apply" ? beingApplied(draft) : {};
+  const { action_index } = phase === "apply" ? beingApplied(draft) : {};
   const spans = [...outcome.spans, ...(outcome.ok ? [] : unfinished(phase, took, outcome.spans))]
-    .map((span) => ({ ...span, phase, ...(stage === undefined ? {} : { stage }) }));
+    .map((span) => ({ ...span, phase, ...(action_index === undefined ? {} : { action_index }) }));
   draft.trial = { ...draft.trial, spans: [...draft.trial.spans, ...spans] };
   if (outcome.ok) study.seconds.get(phase)?.push(took);
   return outcome;
@@ -201,14 +201,14 @@ export function endingOf(failure: Failure): Ending {
   }
 }
 
-function endedByTime(stage: string): Ending {
-  const message = `The time of the study ended during ${stage}`;
-  return endingOf({ kind: "cancelled", message, hint: "Resume it with a larger limit", stage });
+function endedByTime(phase: string): Ending {
+  const message = `The time of the study ended during ${phase}`;
+  return endingOf({ kind: "cancelled", message, hint: "Resume it with a larger limit", phase });
 }
 
-function cancelled(stage: string): Ending {
-  const message = `The study was cancelled during ${stage}`;
-  return endingOf({ kind: "cancelled", message, hint: "Resume the study to run it again", stage });
+function cancelled(phase: string): Ending {
+  const message = `The study was cancelled during ${phase}`;
+  return endingOf({ kind: "cancelled", message, hint: "Resume the study to run it again", phase });
 }
 
 /** What a recipe's last method advises; null where it says nothing. */
@@ -222,7 +222,7 @@ export function hintOf(study: Study, trial: Trial, about: HintAbout): string | n
 /** The failure of a figure that is not a finite number; null where all are. */
 export function notANumber(
   measurements: readonly Measurement[],
-  stage: string,
+  phase: string,
   hint: string | null,
 ): Failure | null {
   const row = measurements.find(({ value }) => !Number.isFinite(value));
@@ -232,6 +232,6 @@ export function notANumber(
     kind: "not_a_number",
     message: `Cannot use ${row.metric}${of} as it is ${row.value}: the strategy broke the model`,
     hint,
-    stage,
+    phase,
   };
 }

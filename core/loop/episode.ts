@@ -87,5 +87,5 @@ function refuse(study: Study, draft: Draft): Ending | null {
   }
   const strategy = draft.trial.strategy?.strategy_id ?? "";
   study.refused.push({ strategy, reason });
-  return endingOf({ kind: "invalid", message: reason, hint: null, stage: "compatibility" });
+  return endingOf({ kind: "invalid", message: reason, hint: null, phase: "compatibility" });
 }

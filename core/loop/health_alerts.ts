@@ -27,7 +27,7 @@ export async function alertOfFindings(
   }
 }
 
-/** The alert of a stage that ended as its numbers are none; there is no evaluation to look at. */
+/** The alert of a phase that ended as its numbers are none; there is no evaluation to look at. */
 export async function alertOfNaN(study: Study, draft: Draft, { failure }: Ending): Promise<void> {
   if (failure?.kind !== "not_a_number") return;
   const { kind, message } = failure;
@@ -43,7 +43,7 @@ export async function endOfRefused(
   study: Study,
   draft: Draft,
   { refused = [], protocol }: Evaluation,
-  stage: string,
+  phase: string,
 ): Promise<Ending | null> {
   const [first] = refused;
   if (first === undefined) return null;
@@ -65,7 +65,7 @@ export async function endOfRefused(
     kind: first.kind,
     message: `Cannot evaluate ${refused.length} of ${total} tasks (${names}): ${reasons}`,
     hint: first.hint,
-    stage,
+    phase,
   };
   return endingOf(failure);
 }

@@ -182,7 +182,7 @@ function interrupted(open: OpenTrial, study_id: string, seed: number): Trial {
       kind: "cancelled",
       message: "The process ended before the trial was closed",
       hint: "It is run again under a new number",
-      stage: null,
+      phase: null,
     },
     measurements: [],
     constraints: [],

@@ -54,13 +54,13 @@ async function measure(study: Study, draft: Draft): Promise<Ending | null> {
   return outOfTime(study, "speed") ?? await measureSpeed(study, draft, null);
 }
 
-function outOfTime(study: Study, stage: string): Ending | null {
+function outOfTime(study: Study, phase: string): Ending | null {
   const up = timeIsUp(study);
   return up === null ? null : endingOf({
     kind: "cancelled",
-    message: `${up.message} It ended before ${stage}`,
+    message: `${up.message} It ended before ${phase}`,
     hint: "Resume the study with more of it",
-    stage,
+    phase,
   });
 }
 

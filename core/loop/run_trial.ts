@@ -54,13 +54,13 @@ async function applyAction(
   draft: Draft,
   action: ResolvedAction,
 ): Promise<Ending | null> {
-  const { trial_id, study_id, artifact_ids: { length: stage } } = draft.trial;
+  const { trial_id, study_id, artifact_ids: { length: action_index } } = draft.trial;
   const applied = await callBackend(
     study,
     draft,
     "apply",
     action.method,
-    () => study.ports.backend.apply(trial_id, draft.artifact, action, stage),
+    () => study.ports.backend.apply(trial_id, draft.artifact, action, action_index),
   );
   if ("ending" in applied) return applied.ending;
   const leaves = leavesOf(study, draft, action);
@@ -82,7 +82,7 @@ async function applyAction(
   addGate(draft, gate);
   if (gate.decision === "pass") return null;
   const kind = isNotFinite(artifact) ? "not_a_number" : "verification";
-  return endingOf({ kind, message: gate.reason, hint: null, stage: "apply" });
+  return endingOf({ kind, message: gate.reason, hint: null, phase: "apply" });
 }
 
 /** What an action leaves of the model that it meets in this trial. */
@@ -149,12 +149,12 @@ async function withDistances(
   return { ...evaluation, measurements: [...evaluation.measurements, ...rows] };
 }
 
-function refusedComparison(message: string, stage: string): Failure {
+function refusedComparison(message: string, phase: string): Failure {
   return {
     kind: "bad_input",
     message,
     hint: "Start a new study: data, task version or seed have changed since the baseline",
-    stage,
+    phase,
   };
 }
 
@@ -210,21 +210,21 @@ export async function evaluateMidway(
   fidelity: string,
 ): Promise<Ending | null> {
   const { trial: { trial_id, study_id, artifact_ids }, artifact } = draft;
-  const stage = artifact_ids.length - 1;
+  const action_index = artifact_ids.length - 1;
   const evaluated = await callBackend(
     study,
     draft,
     fidelity,
     artifact.artifact_id,
-    () => study.ports.backend.evaluate(trial_id, artifact, fidelity, stage),
+    () => study.ports.backend.evaluate(trial_id, artifact, fidelity, action_index),
   );
   if ("ending" in evaluated) return evaluated.ending;
   const refused = await endOfRefused(study, draft, evaluated.value, fidelity);
   if (refused !== null) return refused;
   const evaluation = withAggregates(evaluated.value, study.spec);
   const { measurements } = evaluation;
-  const about = { study_id, trial_id, stage, attempt: 1, artifact_id: artifact.artifact_id };
-  await record(study, { type: "stage_evaluated", ...about, measurements });
+  const about = { study_id, trial_id, action_index, attempt: 1, artifact_id: artifact.artifact_id };
+  await record(study, { type: "action_evaluated", ...about, measurements });
   const broken = notANumber(measurements, fidelity, hintOf(study, draft.trial, "quality"));
   if (broken !== null) return endingOf(broken);
   const reference = baselineEvaluation(study, fidelity);
@@ -296,7 +296,7 @@ function overMemory({ value, threshold }: ConstraintVerdict, hint: string | null
     message: `Cannot use this model as its memory must not exceed ${threshold} GB: it took ` +
       `${value?.toFixed(2)} GB`,
     hint: `${hint ?? "Compress further"}, or begin a study with a larger --max-vram`,
-    stage: "speed",
+    phase: "speed",
   };
 }
 

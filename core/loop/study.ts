@@ -190,15 +190,15 @@ export function estimateFront(study: Study): EstimatedFront {
 }
 
 /** What a gate's decision is about: the last action applied and what it made. */
-export function stageOf({ trial, artifact: { artifact_id, parent_id } }: Draft): GateStage {
-  const stage = trial.artifact_ids.length - 1;
-  return stage < 0 ? {} : { stage, artifact_id, parent_id };
+export function latestAction({ trial, artifact: { artifact_id, parent_id } }: Draft): GateAction {
+  const action_index = trial.artifact_ids.length - 1;
+  return action_index < 0 ? {} : { action_index, artifact_id, parent_id };
 }
 
-type GateStage = Pick<GateDecision, "stage" | "artifact_id" | "parent_id">;
+type GateAction = Pick<GateDecision, "action_index" | "artifact_id" | "parent_id">;
 
-/** Keeps a gate's decision with the stage, the attempt and the artifact that it is about. */
-export function addGate(draft: Draft, gate: GateDecision, about = stageOf(draft)): void {
+/** Keeps a gate's decision with the action, the attempt and the artifact that it is about. */
+export function addGate(draft: Draft, gate: GateDecision, about = latestAction(draft)): void {
   const { trial } = draft;
   draft.trial = { ...trial, gates: [...trial.gates, { attempt: 1, ...gate, ...about }] };
 }

@@ -123,7 +123,7 @@ export function replayStudy(
         stage_decisions.push(...record.decisions);
         break;
       case "samples_written":
-        if (record.stage === undefined) samples.push(record);
+        if (record.action_index === undefined) samples.push(record);
         break;
     }
   }

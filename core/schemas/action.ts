@@ -58,7 +58,7 @@ export const Strategy = z.strictObject({
 });
 export type Strategy = z.infer<typeof Strategy>;
 
-/** A knob of a method's Python half, as stage `describe` tells it. */
+/** A knob of a method's Python half, as call `describe` tells it. */
 export const KnobDescription = z.strictObject({
   name: z.string(),
   kind: z.enum(["choice", "integer", "real", "flag"]),

@@ -191,9 +191,9 @@ export const LayerScore = z.strictObject({
 });
 export type LayerScore = z.infer<typeof LayerScore>;
 
-/** Stage `sensitivity`: what each layer of a model costs in each format. */
+/** Call `sensitivity`: what each layer of a model costs in each format. */
 export const SensitivityRequest = z.strictObject({
-  stage: z.literal("sensitivity"),
+  call: z.literal("sensitivity"),
   artifact_dir: z.string(),
   calibration_path: z.string().describe("written by prepare_data"),
   formats: z.array(z.string()).min(1).describe("by name, such as 4-bit-g64"),
@@ -207,9 +207,9 @@ export const SensitivityRequest = z.strictObject({
 });
 export type SensitivityRequest = z.infer<typeof SensitivityRequest>;
 
-/** Stage `read_scores`: scores of a model's layers from another program's file. */
+/** Call `read_scores`: scores of a model's layers from another program's file. */
 export const ReadScoresRequest = z.strictObject({
-  stage: z.literal("read_scores"),
+  call: z.literal("read_scores"),
   artifact_dir: z.string().describe("of the model that the scores must be of"),
   path: z.string().describe("AutoScheme's JSON file or auto_quantize's state"),
 });

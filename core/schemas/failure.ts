@@ -24,6 +24,6 @@ export const Failure = z.strictObject({
   kind: FailureKind,
   message: z.string().describe("what was attempted, why not, the value"),
   hint: z.string().nullable().describe("what to do"),
-  stage: z.string().nullable(),
+  phase: z.string().nullable().describe("what went on: a worker's call, else a phase of the loop"),
 });
 export type Failure = z.infer<typeof Failure>;

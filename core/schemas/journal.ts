@@ -147,7 +147,7 @@ const RECORDS = [
     path: z.string().describe("relative to the store"),
     rows: z.int(),
     sha256: z.string(),
-    stage: z.int().optional().describe(
+    action_index: z.int().optional().describe(
       "of an evaluation in the midst of a chain: number of the last action applied; absent: the end",
     ),
     protocol: z.record(z.string(), z.string()).optional().describe(
@@ -165,11 +165,11 @@ const RECORDS = [
     measurements: z.array(Measurement),
   }),
   z.strictObject({
-    type: z.literal("stage_evaluated"),
+    type: z.literal("action_evaluated"),
     at: z.string(),
     study_id: z.string(),
     trial_id: z.string(),
-    stage: z.int().describe("number of the last action applied, from 0; more are to follow"),
+    action_index: z.int().describe("number of the last action applied, from 0; more are to follow"),
     attempt: z.int().describe("from 1: how often that action was tried"),
     artifact_id: z.string(),
     measurements: z.array(Measurement),
@@ -195,8 +195,8 @@ const RECORDS = [
     at: z.string(),
     study_id: z.string(),
     trial_id: z.string(),
-    seconds: z.number().describe("since the stage started"),
-    stage: z.string(),
+    seconds: z.number().describe("since the call started"),
+    call: z.string(),
     rss_bytes: z.int(),
     cpu_utilisation: z.number().describe("1 = one core busy"),
     free_memory_bytes: z.int(),
@@ -239,7 +239,7 @@ const RECORDS = [
     at: z.string(),
     study_id: z.string(),
     trial_id: z.string(),
-    stage: z.string(),
+    call: z.string(),
     ...EnergyReading.shape,
   }),
   z.strictObject({
@@ -247,7 +247,7 @@ const RECORDS = [
     at: z.string(),
     study_id: z.string(),
     trial_id: z.string(),
-    stage: z.string(),
+    call: z.string(),
     path: z.string().describe("relative to the store"),
     bytes: z.int(),
     sha256: z.string().describe("of the whole file; a later record of the path replaces it"),

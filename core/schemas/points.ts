@@ -32,7 +32,7 @@ export const Points = z.strictObject({
   at: z.string(),
   study_id: z.string(),
   trial_id: z.string(),
-  stage: z.int().optional().describe(
+  action_index: z.int().optional().describe(
     "number of the action that logged them, from 0; absent: they were logged by hand",
   ),
   metrics: z.array(z.string().min(1)).min(1),

@@ -49,7 +49,7 @@ export const GateDecision = z.strictObject({
   value: z.number().nullable(),
   threshold: z.number().nullable(),
   // Absent in old records.
-  stage: z.int().optional().describe(
+  action_index: z.int().optional().describe(
     "number of the action that it is about, from 0: the last applied, or the one that was tried; " +
       "absent before any",
   ),
@@ -91,7 +91,7 @@ export const Span = z.strictObject({
   phase: z.string().optional().describe(
     "of the loop: apply, speed or the rung of an evaluation; absent in old records and of the loop's own time",
   ),
-  stage: z.int().optional().describe(
+  action_index: z.int().optional().describe(
     "number of the action that it worked on, from 0; absent in old records and where all are done",
   ),
 });

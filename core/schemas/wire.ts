@@ -63,16 +63,16 @@ export const SeenPoint = z.strictObject({
   violations: z.array(z.number()).nullable().describe("above 0: a constraint is exceeded"),
 });
 
-export const StageRequest = z.discriminatedUnion("stage", [
+export const CallRequest = z.discriminatedUnion("call", [
   /** What machine this is. Result: DeviceFacts. */
   z.strictObject({
-    stage: z.literal("inspect_device"),
+    call: z.literal("inspect_device"),
     disk_path: z.string(),
     country: z.string().nullable().optional().describe("whose electricity; null: the world's mean"),
   }),
   /** Reads a model, writes (GGUF, tiny) or points to (checkpoint) its baseline directory. */
   z.strictObject({
-    stage: z.literal("import_model"),
+    call: z.literal("import_model"),
     model_name: z.string(),
     output_dir: z.string().describe("empty directory; used where weights must be converted"),
     trust_remote_code: z.boolean(),
@@ -80,12 +80,12 @@ export const StageRequest = z.discriminatedUnion("stage", [
   }),
   /** Knobs of every Python method: for the conformance test. */
   z.strictObject({
-    stage: z.literal("describe"),
+    call: z.literal("describe"),
     python_path: z.string().optional().describe("only this file: a third party's Python half"),
   }),
   /** Benchmarks that are no plugin: what a name of lm-eval or a task file stands for. */
   z.strictObject({
-    stage: z.literal("find_tasks"),
+    call: z.literal("find_tasks"),
     tasks: z.array(z.strictObject({
       asked: z.string().describe("as the user wrote it"),
       kind: z.enum(["name", "file"]),
@@ -95,7 +95,7 @@ export const StageRequest = z.discriminatedUnion("stage", [
   }),
   /** Points that a sampler library proposes for a space and all that was tried of it. */
   z.strictObject({
-    stage: z.literal("suggest"),
+    call: z.literal("suggest"),
     seed: z.int(),
     directions: z.array(z.enum(["minimize", "maximize"])).min(1),
     dimensions: z.array(SuggestDimension).describe("each behind the one that it hangs on"),
@@ -104,7 +104,7 @@ export const StageRequest = z.discriminatedUnion("stage", [
   }),
   /** Reads the evaluation rows, draws their order and writes windows of calibration and training. */
   z.strictObject({
-    stage: z.literal("prepare_data"),
+    call: z.literal("prepare_data"),
     model_dir: z.string().nullable().describe("whose tokenizer is taken; null: none is needed"),
     tasks: z.array(WireTask),
     calibration_path: z.string().nullable().describe(
@@ -130,7 +130,7 @@ export const StageRequest = z.discriminatedUnion("stage", [
   PushRequest,
   /** One action: parent directory in, child directory out. */
   z.strictObject({
-    stage: z.literal("apply"),
+    call: z.literal("apply"),
     parent_dir: z.string(),
     output_dir: z.string(),
     agent: z.string(),
@@ -156,7 +156,7 @@ export const StageRequest = z.discriminatedUnion("stage", [
   }),
   /** Reloads a written artifact in this fresh process and compares it with its source. */
   z.strictObject({
-    stage: z.literal("verify"),
+    call: z.literal("verify"),
     artifact_dir: z.string(),
     source_dir: z.string(),
     weights_dir: WeightsDir,
@@ -166,7 +166,7 @@ export const StageRequest = z.discriminatedUnion("stage", [
   }),
   /** Quality on the dequantized weights, activations quantized where the artifact says so. */
   z.strictObject({
-    stage: z.literal("evaluate"),
+    call: z.literal("evaluate"),
     artifact_dir: z.string(),
     tasks: z.array(WireTask),
     selections: z.array(SampleSelection),
@@ -208,7 +208,7 @@ export const StageRequest = z.discriminatedUnion("stage", [
   ScoreRequest,
   /** What a runtime loads in the place of an artifact. */
   z.strictObject({
-    stage: z.literal("make_form"),
+    call: z.literal("make_form"),
     runtime: z.string(),
     artifact_dir: z.string(),
     output_dir: z.string().describe("empty directory"),
@@ -219,7 +219,7 @@ export const StageRequest = z.discriminatedUnion("stage", [
   conversion.CheckConversionRequest,
   /** Latency, prefill, memory and energy of an artifact in a named runtime. */
   z.strictObject({
-    stage: z.literal("speed"),
+    call: z.literal("speed"),
     runtime: z.string(),
     artifact_dir: z.string(),
     form_dir: z.string().nullable().describe("made by make_form; null: it loads the checkpoint"),
@@ -236,7 +236,7 @@ export const StageRequest = z.discriminatedUnion("stage", [
   }),
   /** Logits of a text that a runtime samples itself, for prove_runtime. */
   z.strictObject({
-    stage: z.literal("runtime_logits"),
+    call: z.literal("runtime_logits"),
     runtime: z.string(),
     artifact_dir: z.string(),
     form_dir: z.string().describe("as it is timed"),
@@ -248,21 +248,21 @@ export const StageRequest = z.discriminatedUnion("stage", [
   }),
   /** The runtime's logits, strict and as it is timed, against the dequantized model's. */
   z.strictObject({
-    stage: z.literal("prove_runtime"),
+    call: z.literal("prove_runtime"),
     runtime: z.string(),
     artifact_dir: z.string(),
     logits_path: z.string().describe("written by runtime_logits"),
   }),
 ]);
-export type StageRequest = z.infer<typeof StageRequest>;
-export type StageName = StageRequest["stage"];
+export type CallRequest = z.infer<typeof CallRequest>;
+export type CallName = CallRequest["call"];
 
 /** What stands on stdin. */
 export const WorkerRequest = z.strictObject({
   protocol: z.literal(PROTOCOL),
   request_id: z.string(),
   threads: z.int().nullable(),
-  stage_request: StageRequest,
+  request: CallRequest,
 });
 export type WorkerRequest = z.infer<typeof WorkerRequest>;
 
@@ -276,8 +276,8 @@ const RuntimeFigure = Measurement.omit({ unit: true, direction: true }).transfor
   },
 );
 
-/** Results by stage. */
-export const StageResults = {
+/** Results by call. */
+export const CallResults = {
   inspect_device: DeviceFacts,
   import_model: ModelFacts,
   describe: z.strictObject({
@@ -360,5 +360,5 @@ export const StageResults = {
     numerics: Numerics,
   }),
   runtime_logits: z.strictObject({ tokens: z.int() }),
-} as const satisfies Record<StageName, z.ZodType>;
-export type StageResult<S extends StageName> = z.infer<(typeof StageResults)[S]>;
+} as const satisfies Record<CallName, z.ZodType>;
+export type CallResult<S extends CallName> = z.infer<(typeof CallResults)[S]>;

@@ -17,7 +17,7 @@ export const WireNumber = z.preprocess(
 /** What a worker says, one JSON object a line. */
 export const WorkerEvent = z.discriminatedUnion("event", [
   z.strictObject({ event: z.literal("ready"), pid: z.int(), imports_seconds: z.number() }),
-  z.strictObject({ event: z.literal("started"), request_id: z.string(), stage: z.string() }),
+  z.strictObject({ event: z.literal("started"), request_id: z.string(), call: z.string() }),
   z.strictObject({
     event: z.literal("progress"),
     label: z.string(),
@@ -42,14 +42,14 @@ export const WorkerEvent = z.discriminatedUnion("event", [
       step: z.int(),
       happened_at: z.int().describe("milliseconds since 1970"),
       values: z.record(z.string().min(1), WireNumber).describe("by metric"),
-    })).max(500).describe("some at a time, while the stage goes on"),
+    })).max(500).describe("some at a time, while the call goes on"),
   }),
   z.strictObject({
     event: z.literal("alert"),
     condition: z.string(),
     evidence: z.string(),
   }),
-  z.strictObject({ event: z.literal("result"), stage: z.string(), result: z.unknown() }),
+  z.strictObject({ event: z.literal("result"), call: z.string(), result: z.unknown() }),
   z.strictObject({
     event: z.literal("failure"),
     kind: FailureKind,

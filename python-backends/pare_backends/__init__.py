@@ -1,1 +1,1 @@
-"""The processes of pare: one stage a process, spoken to by `python-backends/client.ts`."""
+"""The processes of pare: one call a process, spoken to by `python-backends/client.ts`."""

@@ -1,4 +1,4 @@
-"""Why a stage did not happen, under the names of the wire (`core/schemas/failure.ts`)."""
+"""Why a call did not happen, under the names of the wire (`core/schemas/failure.ts`)."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ DISK_FULL_TEXTS = ("No space left on device", "Disk quota exceeded")
 DISK_FULL_NUMBERS = (errno.ENOSPC, errno.EDQUOT)
 
 
-class StageFailure(Exception):
-    """A failure that a stage expects: what was attempted, why not, the value; and what to do.
+class CallFailure(Exception):
+    """A failure that a call expects: what was attempted, why not, the value; and what to do.
 
-    `raise StageFailure("bad_input", 'Cannot read "x.gguf": its magic is 0', hint="…")`
+    `raise CallFailure("bad_input", 'Cannot read "x.gguf": its magic is 0', hint="…")`
     """
 
     def __init__(self, kind: str, message: str, hint: str | None = None) -> None:
@@ -46,6 +46,10 @@ class StageFailure(Exception):
         self.kind = kind
         self.message = message
         self.hint = hint
+
+
+StageFailure = CallFailure
+"""Its name until calls were told from the stages of a staged run: plugins of then import it."""
 
 
 @dataclass(frozen=True)
@@ -83,30 +87,30 @@ def is_disk_full(error: BaseException) -> bool:
     return any(text in str(error) for text in DISK_FULL_TEXTS)
 
 
-def classify(error: BaseException, stage: str) -> Failure:
+def classify(error: BaseException, call: str) -> Failure:
     """Names a failure. A cause inside the chain counts: libraries wrap what they catch."""
-    expected = next((e for e in chain(error) if isinstance(e, StageFailure)), None)
+    expected = next((e for e in chain(error) if isinstance(e, CallFailure)), None)
     if expected is not None:
         return Failure(expected.kind, expected.message, expected.hint, None)
     trace = "".join(traceback.format_exception(error))
     if any(is_out_of_memory(e) for e in chain(error)):
         return Failure(
             "out_of_memory",
-            f"Cannot {stage}: out of memory ({one_line(error)})",
+            f"Cannot {call}: out of memory ({one_line(error)})",
             "Use a smaller model, batch or number of calibration windows, or free memory",
             trace,
         )
     if any(isinstance(e, FloatingPointError) for e in chain(error)):
-        return Failure("not_a_number", f"Cannot {stage}: {one_line(error)}", None, trace)
+        return Failure("not_a_number", f"Cannot {call}: {one_line(error)}", None, trace)
     if any(is_disk_full(e) for e in chain(error)):
         return Failure(
             "disk_full",
-            f"Cannot {stage}: no space left on the disk ({one_line(error)})",
+            f"Cannot {call}: no space left on the disk ({one_line(error)})",
             "Free space, lower --max-disk, or set PARE_HOME to a larger disk",
             trace,
         )
     return Failure(
-        "crash", f"Cannot {stage}: {type(error).__name__}: {one_line(error)}", None, trace
+        "crash", f"Cannot {call}: {type(error).__name__}: {one_line(error)}", None, trace
     )
 
 

@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
 from typing import Any, TypeVar
 
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 
 KnobValue = float | str | bool
 T = TypeVar("T")
@@ -93,14 +93,14 @@ def describe_params(cls: type) -> list[KnobDescription]:
 
 
 def build_params(cls: type[T], values: Mapping[str, Any]) -> T:
-    """`cls(**values)` after every name, type and range is checked; raises `StageFailure`."""
+    """`cls(**values)` after every name, type and range is checked; raises `CallFailure`."""
     knobs = {knob.name: knob for knob in describe_params(cls)}
     for name, value in values.items():
         if name not in knobs:
-            raise StageFailure("bad_input", unknown_name("knob", name, list(knobs)))
+            raise CallFailure("bad_input", unknown_name("knob", name, list(knobs)))
         reason = refusal(knobs[name], value)
         if reason is not None:
-            raise StageFailure(
+            raise CallFailure(
                 "bad_input", f"Cannot set {name} to {value!r}: {reason} ({knobs[name].unit})"
             )
     return cls(**values)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 from pare_backends.machine import memory_bytes
 
 FLOAT_BYTES = 4  # a parameter in memory: float32
@@ -14,7 +14,7 @@ def check_memory(name: str, weight_bytes: int) -> None:
     needed = weight_bytes + OVERHEAD_BYTES
     found, _ = memory_bytes()
     if needed > found:
-        raise StageFailure(
+        raise CallFailure(
             "bad_input",
             f'Cannot load the model "{name}": it needs {needed / 1e9:.1f} GB of memory in float32,'
             f" found {found / 1e9:.1f} GB",

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
 
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 
 
 def load_method_file(path: Path) -> ModuleType:
@@ -20,7 +20,7 @@ def load_own_file(path: Path, kind: str, defines: Sequence[str]) -> ModuleType:
     """The module of a plugin's file. kind: what it is, for errors; defines: what it must have."""
     spec = importlib.util.spec_from_file_location(f"pare_plugin_{path.stem}", path)
     if not path.is_absolute() or not path.is_file() or spec is None or spec.loader is None:
-        raise StageFailure(
+        raise CallFailure(
             "bad_input",
             f"Cannot load the {kind} {path.stem}: there is no Python file {path}",
             hint=f"The file of a {kind}'s Python half has its {kind}'s name and ends in .py",
@@ -30,7 +30,7 @@ def load_own_file(path: Path, kind: str, defines: Sequence[str]) -> ModuleType:
     spec.loader.exec_module(module)
     missing = [name for name in defines if not hasattr(module, name)]
     if missing:
-        raise StageFailure(
+        raise CallFailure(
             "bad_input", f"Cannot load the {kind} {path.stem}: {path} defines no {missing[0]}"
         )
     return module

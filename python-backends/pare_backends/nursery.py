@@ -163,7 +163,7 @@ def import_alone(preload: str) -> None:
     if threads > 1:
         raise RuntimeError(
             f"workers cannot be forked of a process of {threads} threads: an import of {preload} "
-            "started one that goes on; set PARE_NURSERY=0 to start each stage's process afresh"
+            "started one that goes on; set PARE_NURSERY=0 to start each call's process afresh"
         )
 
 

@@ -22,7 +22,7 @@ PRELOADS: dict[str, tuple[tuple[str, tuple[str, ...]], ...]] = {
         # What every architecture's own module imports, 0.4 s of processor time: scipy among it.
         ("transformers.modeling_layers", ()),
     ),
-    # With pandas and pyarrow: 0.8 s of processor time for each stage that reads benchmarks.
+    # With pandas and pyarrow: 0.8 s of processor time for each call that reads benchmarks.
     "tasks": (
         ("lm_eval.tasks", ()),
         ("lm_eval.evaluator", ()),
@@ -32,7 +32,7 @@ PRELOADS: dict[str, tuple[tuple[str, tuple[str, ...]], ...]] = {
 
 
 def prepare_imports(preload: str) -> None:
-    """Imports what `preload` names at low priority: the stage before this one is still running."""
+    """Imports what `preload` names at low priority: the call before this one is still running."""
     if PRELOADS[preload]:
         thread = threading.Thread(target=_import_gently, args=(preload,), name="imports")
         thread.start()
@@ -41,7 +41,7 @@ def prepare_imports(preload: str) -> None:
 
 def _import_gently(preload: str) -> None:
     if sys.platform == "linux":
-        # On Linux priority belongs to a thread; the main thread, which will run the stage, keeps
+        # On Linux priority belongs to a thread; the main thread, which will run the call, keeps
         # its own: without privileges it could not get it back.
         os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), 10)
     import_all(preload)
@@ -54,7 +54,7 @@ def import_all(preload: str) -> None:
             try:
                 loaded = importlib.import_module(module)
             except ImportError:
-                continue  # not every environment has it; the stage says so where it is needed
+                continue  # not every environment has it; the call says so where it is needed
             for name in names:  # transformers loads a name's module when it is first asked for
                 getattr(loaded, name)
 

@@ -1,4 +1,4 @@
-"""What a stage tells while it works: progress, spans, alerts."""
+"""What a call tells while it works: progress, spans, alerts."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ MOST_POINTS = 500
 
 @dataclass(frozen=True)
 class Report:
-    """Handed to every stage's `run`. Thread-safe where `emit` is; the worker's is."""
+    """Handed to every call's `run`. Thread-safe where `emit` is; the worker's is."""
 
     emit: Emit
     threads: int = 1
-    """Threads that the stage may compute with; torch is already set to it."""
+    """Threads that the call may compute with; torch is already set to it."""
 
     def progress(self, label: str, done: float, total: float | None, unit: str) -> None:
         """Says that `done` of `total` (None: not known) are done. A `done` that the label did not
@@ -29,7 +29,7 @@ class Report:
         self.emit({"event": "progress", "label": label, "done": done, "total": total, "unit": unit})
 
     def waiting(self, seconds: float, why: str) -> None:
-        """Says that the stage waits for so long for somebody else, which is no stall. Who waits
+        """Says that the call waits for so long for somebody else, which is no stall. Who waits
         bounds the sum of it."""
         self.emit({"event": "waiting", "seconds": seconds, "why": why})
 

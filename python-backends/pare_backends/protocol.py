@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 from pare_backends.knobs import unknown_name
 
 PROTOCOL = 1
@@ -28,18 +28,18 @@ class WorkerRequest:
     protocol: int
     request_id: str
     threads: int | None
-    stage_request: dict[str, Any]
+    request: dict[str, Any]
 
 
 def read_request(line: str) -> WorkerRequest:
-    """The request of one line; raises `StageFailure` with the reason."""
+    """The request of one line; raises `CallFailure` with the reason."""
     try:
         payload = json.loads(line)
     except ValueError as error:
-        raise StageFailure("bad_input", f"Cannot read the request as JSON: {error}") from error
+        raise CallFailure("bad_input", f"Cannot read the request as JSON: {error}") from error
     request = build(WorkerRequest, payload)
     if request.protocol != PROTOCOL:
-        raise StageFailure(
+        raise CallFailure(
             "bad_input",
             f"Cannot speak protocol {request.protocol}: this worker speaks {PROTOCOL}",
             hint="Client and worker come from two versions of pare; use one checkout",
@@ -54,19 +54,19 @@ def build(cls: type[T], payload: Any, where: str = "") -> T:
     """
     here = where or cls.__name__
     if not isinstance(payload, Mapping):
-        raise StageFailure("bad_input", f"Cannot read {here}: it must be an object")
+        raise CallFailure("bad_input", f"Cannot read {here}: it must be an object")
     hints = typing.get_type_hints(cls)
     known = {field.name: field for field in dataclasses.fields(cls)}  # type: ignore[arg-type]
     for name in payload:
         if name not in known:
             sentence = unknown_name("field", name, list(known))
-            raise StageFailure("bad_input", f"Cannot read {here}: {sentence}")
+            raise CallFailure("bad_input", f"Cannot read {here}: {sentence}")
     values: dict[str, Any] = {}
     for name, field in known.items():
         if name in payload:
             values[name] = _convert(hints[name], payload[name], f"{here}.{name}")
         elif field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING:
-            raise StageFailure("bad_input", f'Cannot read {here}: field "{name}" is missing')
+            raise CallFailure("bad_input", f'Cannot read {here}: field "{name}" is missing')
     return cls(**values)
 
 
@@ -109,7 +109,7 @@ def _convert_union(options: tuple[Any, ...], value: Any, where: str) -> Any:
     for option in rest:
         try:
             return _convert(option, value, where)
-        except StageFailure:
+        except CallFailure:
             continue
     raise _refused(where, value, f"one of {', '.join(_name(option) for option in options)}")
 
@@ -132,9 +132,9 @@ def _convert_scalar(hint: Any, value: Any, where: str) -> Any:
     raise _refused(where, value, _name(hint))
 
 
-def _refused(where: str, value: Any, wanted: str) -> StageFailure:
+def _refused(where: str, value: Any, wanted: str) -> CallFailure:
     shown = json.dumps(value)[:80]
-    return StageFailure("bad_input", f"Cannot read {where}: it must be {wanted}, not {shown}")
+    return CallFailure("bad_input", f"Cannot read {where}: it must be {wanted}, not {shown}")
 
 
 def _name(hint: Any) -> str:

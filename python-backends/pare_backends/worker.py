@@ -1,4 +1,4 @@
-"""One stage in one process: `python -m pare_backends.worker [--preload torch] [--supervised]`.
+"""One call in one process: `python -m pare_backends.worker [--preload torch] [--supervised]`.
 
 Reads one JSON request (a line) on stdin, writes events (lines of JSON) on stdout, logs on stderr.
 A failure that was handled ends with exit status 0: its `failure` event tells what it was.
@@ -17,9 +17,10 @@ import sys
 import threading
 import time
 import typing
+from pathlib import Path
 from typing import Any
 
-from pare_backends.failures import StageFailure, classify
+from pare_backends.failures import CallFailure, classify
 from pare_backends.knobs import unknown_name
 from pare_backends.machine import physical_cores
 from pare_backends.offline import guard
@@ -27,28 +28,6 @@ from pare_backends.prepare_imports import PRELOADS, prepare_imports
 from pare_backends.progress import Report
 from pare_backends.protocol import EventWriter, WorkerRequest, build, read_request
 
-STAGES = {
-    "inspect_device": "pare_backends.stages.inspect_device",
-    "import_model": "pare_backends.stages.import_model",
-    "describe": "pare_backends.stages.describe",
-    "find_tasks": "pare_backends.stages.find_tasks",
-    "suggest": "pare_backends.stages.suggest",
-    "prepare_data": "pare_backends.stages.prepare_data",
-    "sensitivity": "pare_backends.stages.sensitivity",
-    "read_scores": "pare_backends.stages.read_scores",
-    "mix": "pare_backends.stages.mix",
-    "push_model": "pare_backends.stages.push_model",
-    "apply": "pare_backends.stages.apply",
-    "verify": "pare_backends.stages.verify",
-    "evaluate": "pare_backends.stages.evaluate",
-    "score": "pare_backends.stages.score",
-    "convert": "pare_backends.stages.convert",
-    "check_conversion": "pare_backends.stages.check_conversion",
-    "make_form": "pare_backends.stages.make_form",
-    "speed": "pare_backends.stages.speed",
-    "prove_runtime": "pare_backends.stages.prove_runtime",
-    "runtime_logits": "pare_backends.stages.runtime_logits",
-}
 PR_SET_PDEATHSIG = 1
 
 
@@ -117,19 +96,24 @@ def set_threads(threads: int | None) -> int:
     return count
 
 
-def run_stage(request: WorkerRequest, emit: EventWriter) -> None:
-    """Runs the request's stage; its result or its failure is the last event."""
-    stage = str(request.stage_request.get("stage"))
-    if stage not in STAGES:
-        raise StageFailure("bad_input", unknown_name("stage", stage, list(STAGES)))
-    emit({"event": "started", "request_id": request.request_id, "stage": stage})
+def known_calls() -> list[str]:
+    """Names of the calls: each is a file of `calls/` with a function `run(request, report)`."""
+    return sorted(file.stem for file in (Path(__file__).parent / "calls").glob("[a-z]*.py"))
+
+
+def run_call(request: WorkerRequest, emit: EventWriter) -> None:
+    """Runs the request's call; its result or its failure is the last event."""
+    call = str(request.request.get("call"))
+    if call not in known_calls():
+        raise CallFailure("bad_input", unknown_name("call", call, known_calls()))
+    emit({"event": "started", "request_id": request.request_id, "call": call})
     report = Report(emit, set_threads(request.threads))
     with report.span("import", library=True):
-        module = importlib.import_module(STAGES[stage])
+        module = importlib.import_module(f"pare_backends.calls.{call}")
     cls = typing.get_type_hints(module.run)["request"]
-    payload = {key: value for key, value in request.stage_request.items() if key != "stage"}
-    result: Any = module.run(build(cls, payload, stage), report)
-    emit({"event": "result", "stage": stage, "result": result})
+    payload = {key: value for key, value in request.request.items() if key != "call"}
+    result: Any = module.run(build(cls, payload, call), report)
+    emit({"event": "result", "call": call, "result": result})
 
 
 def begin(supervised: bool) -> None:
@@ -149,13 +133,13 @@ def serve(emit: EventWriter, imports_seconds: float, supervised: bool) -> int:
         return 0  # nobody asked for anything
     if supervised:
         watch_stdin()
-    stage = "read the request"
+    call = "read the request"
     try:
         request = read_request(line)
-        stage = str(request.stage_request.get("stage"))
-        run_stage(request, emit)
+        call = str(request.request.get("call"))
+        run_call(request, emit)
     except BaseException as error:
-        failure = classify(error, stage)
+        failure = classify(error, call)
         # A full disk fails the log too: what the failure is must still be said.
         with contextlib.suppress(OSError):
             print(failure.traceback or failure.message, file=sys.stderr)

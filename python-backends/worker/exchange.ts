@@ -1,11 +1,11 @@
 import {
+  type CallName,
+  type CallRequest,
+  type CallResult,
   type Failure,
   type Outcome,
   PROTOCOL,
   type Span,
-  type StageName,
-  type StageRequest,
-  type StageResult,
   type WorkerEvent,
 } from "../../core/mod.ts";
 import { logTail } from "../child/log_tail.ts";
@@ -37,9 +37,9 @@ export interface ExchangeOptions {
   readonly stallMs?: number | undefined;
 }
 
-/** What is known of a stage while it runs: how it will end, and the time it took until then. */
+/** What is known of a call while it runs: how it will end, and the time it took until then. */
 interface Course {
-  readonly stage: StageName;
+  readonly call: CallName;
   readonly spans: Span[];
   readonly log_hint: string;
   ending: { result: unknown } | { failure: Failure } | undefined;
@@ -48,14 +48,14 @@ interface Course {
 }
 
 /** Sends one request to a worker, reads events until it has ended, and names how it ended. */
-export async function exchange<R extends StageRequest>(
+export async function exchange<R extends CallRequest>(
   worker: WorkerProcess,
   request: R,
   options: ExchangeOptions,
-): Promise<Outcome<StageResult<R["stage"]>>> {
+): Promise<Outcome<CallResult<R["call"]>>> {
   const { request_id, threads, onEvent, onSample, sampleMs, signal } = options;
   const course: Course = {
-    stage: request.stage,
+    call: request.call,
     spans: [],
     log_hint: `The worker's log: ${worker.log_path}`,
     ending: undefined,
@@ -63,8 +63,8 @@ export async function exchange<R extends StageRequest>(
   };
   const killsBefore = oomKills();
   const stop = (kind: Failure["kind"], why: string, hint: string | null = course.log_hint) => {
-    const { stage } = course;
-    course.ending ??= { failure: { kind, message: `Cannot ${stage}${why}`, hint, stage } };
+    const { call } = course;
+    course.ending ??= { failure: { kind, message: `Cannot ${call}${why}`, hint, phase: call } };
     void worker.end();
   };
   const silence: ResourceSample[] = [];
@@ -80,7 +80,7 @@ export async function exchange<R extends StageRequest>(
     onAlert: (condition, evidence) => onEvent?.({ event: "alert", condition, evidence }),
   });
   const limits = watchTime(worker, stop, options, (ms) => {
-    const evidence = `${course.stage} got no further for ${seconds(ms)}; ${useOf(silence)}`;
+    const evidence = `${course.call} got no further for ${seconds(ms)}; ${useOf(silence)}`;
     onEvent?.({ event: "alert", condition: "no_progress", evidence });
   });
   const abort = () => stop("cancelled", ": it was cancelled", null);
@@ -98,7 +98,7 @@ export async function exchange<R extends StageRequest>(
       },
       overflow: (bytes) => stop("crash", `: the worker wrote a line of ${bytes} bytes`),
     });
-    const message = { protocol: PROTOCOL, request_id, threads, stage_request: request };
+    const message = { protocol: PROTOCOL, request_id, threads, request };
     worker.send(`${JSON.stringify(message)}\n`);
     if (signal?.aborted) abort();
     const exit = await worker.exited;
@@ -106,7 +106,7 @@ export async function exchange<R extends StageRequest>(
       const seconds = (performance.now() - course.ended_at) / 1000;
       course.spans.push({ name: "end", seconds, library: false });
     }
-    return conclude<R["stage"]>(course, exit, worker.log_path, {
+    return conclude<R["call"]>(course, exit, worker.log_path, {
       oom_killed: (oomKills() ?? 0) > (killsBefore ?? 0),
       lowest_available_bytes: monitor.lowest_available_bytes,
     });
@@ -192,28 +192,28 @@ function takeEvents(
       course.ended_at = performance.now();
       const { kind, message, traceback } = event;
       const where = traceback === null ? null : `${lastFrame(traceback)}${course.log_hint}`;
-      const failure = { kind, message, hint: event.hint ?? where, stage: course.stage };
+      const failure = { kind, message, hint: event.hint ?? where, phase: course.call };
       course.ending ??= { failure };
     }
     onEvent?.(event);
   };
 }
 
-/** The outcome of a stage whose process has ended. */
-function conclude<S extends StageName>(
-  { stage, spans, ending, log_hint }: Course,
+/** The outcome of a call whose process has ended. */
+function conclude<S extends CallName>(
+  { call, spans, ending, log_hint }: Course,
   exit: Exit,
   logPath: string,
   memory: Parameters<typeof nameDeath>[3],
-): Outcome<StageResult<S>> {
+): Outcome<CallResult<S>> {
   if (ending === undefined) {
-    return { ok: false, failure: nameDeath(exit, stage, logPath, memory), spans };
+    return { ok: false, failure: nameDeath(exit, call, logPath, memory), spans };
   }
   if ("failure" in ending) return { ok: false, failure: ending.failure, spans };
-  const read = readResult(stage as S, ending.result); // the stage of the request
+  const read = readResult(call as S, ending.result); // the call of the request
   if (read.ok) return { ok: true, value: read.value, spans };
-  const message = `Cannot ${stage}: the worker's result is not one: ${read.reason}`;
-  return { ok: false, failure: { kind: "crash", message, hint: log_hint, stage }, spans };
+  const message = `Cannot ${call}: the worker's result is not one: ${read.reason}`;
+  return { ok: false, failure: { kind: "crash", message, hint: log_hint, phase: call }, spans };
 }
 
 /** What the time until `started` went into; imports are the libraries' own work. */
@@ -241,18 +241,18 @@ const STARVED_BYTES = 300e6;
 /** The failure of a worker that ended without saying why. */
 export function nameDeath(
   exit: Exit,
-  stage: string,
+  call: string,
   logPath: string,
   memory: { oom_killed: boolean; lowest_available_bytes: number },
 ): Failure {
   if (exit.not_started !== undefined) {
     return {
       kind: "crash",
-      message: `Cannot ${stage} as its worker could not be started: ${exit.not_started}`,
+      message: `Cannot ${call} as its worker could not be started: ${exit.not_started}`,
       hint:
         "Its Python or the folder of pare is gone, such as by deleting PARE_HOME: `pare setup` makes " +
         "the environments again",
-      stage,
+      phase: call,
     };
   }
   const tail = logTail(logPath);
@@ -266,12 +266,12 @@ export function nameDeath(
   if ((exit.signal === "SIGKILL" && starved) || memoryWords) {
     return {
       kind: "out_of_memory",
-      message: `Cannot ${stage}: out of memory: ${how}${said}`,
+      message: `Cannot ${call}: out of memory: ${how}${said}`,
       hint: `Use a smaller model or fewer calibration windows, or free memory. ${hint}`,
-      stage,
+      phase: call,
     };
   }
-  return { kind: "crash", message: `Cannot ${stage}: ${how}${said}`, hint, stage };
+  return { kind: "crash", message: `Cannot ${call}: ${how}${said}`, hint, phase: call };
 }
 
 function seconds(ms: number): string {

@@ -1,4 +1,4 @@
-import { type StageName, type StageResult, StageResults, WorkerEvent } from "../../core/mod.ts";
+import { type CallName, type CallResult, CallResults, WorkerEvent } from "../../core/mod.ts";
 
 /** A line of the wire, checked; or why it is none. */
 export type ReadEvent = { ok: true; event: WorkerEvent } | { ok: false; reason: string };
@@ -17,17 +17,17 @@ export function readEvent(line: string): ReadEvent {
   return { ok: false, reason: `${issue?.path.join(".")}: ${issue?.message}: ${shown(line)}` };
 }
 
-/** Reads a stage's result; NaN and infinities come as strings and are numbers afterwards. */
-export function readResult<S extends StageName>(
-  stage: S,
+/** Reads a call's result; NaN and infinities come as strings and are numbers afterwards. */
+export function readResult<S extends CallName>(
+  call: S,
   payload: unknown,
-): { ok: true; value: StageResult<S> } | { ok: false; reason: string } {
-  const schema = StageResults[stage];
+): { ok: true; value: CallResult<S> } | { ok: false; reason: string } {
+  const schema = CallResults[call];
   let parsed = schema.safeParse(payload);
   // A string that the schema takes as text stays text: only what it refuses is a number.
   if (!parsed.success && revive(payload, parsed.error.issues)) parsed = schema.safeParse(payload);
   if (parsed.success) {
-    return { ok: true, value: parsed.data as StageResult<S> }; // the schema of this very stage
+    return { ok: true, value: parsed.data as CallResult<S> }; // the schema of this very call
   }
   const issue = parsed.error.issues[0];
   return { ok: false, reason: `${issue?.path.join(".")}: ${issue?.message}` };

@@ -73,7 +73,7 @@ export function monitorResources(
       onAlert?.(
         "memory is running out",
         `${mb(available)} available, below ${mb(lowMemoryBytes)}; ` +
-          `this stage holds ${mb(use.rss_bytes)}`,
+          `this call holds ${mb(use.rss_bytes)}`,
       );
     }
     const at = (now - started) / 1000;

@@ -51,7 +51,7 @@ async function firstEvents(repeats: number, warm: boolean): Promise<number[]> {
   try {
     for (let turn = 0; turn < repeats; turn++) {
       // The request fails after `started`, at once: its directory is not there.
-      const request = { stage: "verify", artifact_dir: "/nonexistent", source_dir: "/" } as const;
+      const request = { call: "verify", artifact_dir: "/nonexistent", source_dir: "/" } as const;
       if (warm && await client.warm("default") === null) {
         throw new Error("Cannot measure the first event: no worker could be started in advance");
       }

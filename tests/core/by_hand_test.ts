@@ -84,7 +84,7 @@ Deno.test("what cannot be yet is refused in words, and nothing is recorded of it
   await assert.rejects(trial.evaluate(), refused(/it is closed: completed/));
 });
 
-Deno.test("a stage is evaluated and gated in the midst of a chain, its figures kept apart", async () => {
+Deno.test("an artifact is evaluated and gated in the midst of a chain, its figures kept apart", async () => {
   const w = world();
   const study = await openByHand(w.input(), w.ports);
   await study.baseline();
@@ -94,7 +94,7 @@ Deno.test("a stage is evaluated and gated in the midst of a chain, its figures k
   assert.deepEqual(
     [
       verified?.gate,
-      verified?.stage,
+      verified?.action_index,
       verified?.attempt,
       verified?.artifact_id,
       verified?.parent_id,
@@ -102,19 +102,19 @@ Deno.test("a stage is evaluated and gated in the midst of a chain, its figures k
     ["verification", 0, 1, parent, "base"],
   );
   const gate = await trial.evaluate();
-  assert.deepEqual([gate?.gate, gate?.decision, gate?.stage], ["proxy_accuracy", "pass", 0]);
+  assert.deepEqual([gate?.gate, gate?.decision, gate?.action_index], ["proxy_accuracy", "pass", 0]);
   assert.deepEqual(trial.trial.measurements, [], "the figures of a trial are its finished model's");
-  const staged = w.records.find(({ type }) => type === "stage_evaluated");
-  assert.ok(staged?.type === "stage_evaluated");
-  assert.deepEqual([staged.stage, staged.artifact_id], [0, parent]);
+  const staged = w.records.find(({ type }) => type === "action_evaluated");
+  assert.ok(staged?.type === "action_evaluated");
+  assert.deepEqual([staged.action_index, staged.artifact_id], [0, parent]);
   assert.ok(staged.measurements.some(({ metric, task }) => metric === "accuracy" && task === null));
   const second = await trial.apply();
-  assert.deepEqual([second?.stage, second?.parent_id], [1, parent]);
+  assert.deepEqual([second?.action_index, second?.parent_id], [1, parent]);
   await trial.evaluate();
   await trial.measure();
   const { gates, fidelity } = await trial.learn();
   assert.equal(fidelity, "full");
-  assert.deepEqual(gates.map(({ gate, stage }) => [gate, stage]), [
+  assert.deepEqual(gates.map(({ gate, action_index }) => [gate, action_index]), [
     ["verification", 0],
     ["proxy_accuracy", 0],
     ["verification", 1],
@@ -217,7 +217,7 @@ Deno.test("one call is made at a time; what is asked twice is refused", async ()
     refused(/measure study\/t01 as the call before it is not done.*was to evaluate study\/t01/),
   );
   await going;
-  await assert.rejects(trial.evaluate(), refused(/this stage is evaluated already: proxy/));
+  await assert.rejects(trial.evaluate(), refused(/this artifact is evaluated already: proxy/));
   const wrong = "ful" as "full"; // a notebook's cells are not checked for types
   await assert.rejects(trial.evaluate(wrong), refused(/Did you mean "full"/));
   await trial.evaluate("full");
@@ -232,17 +232,17 @@ Deno.test("one call is made at a time; what is asked twice is refused", async ()
   await study.close();
 });
 
-Deno.test("a stage in the midst of a chain is evaluated once at a fidelity", async () => {
+Deno.test("an artifact in the midst of a chain is evaluated once at a fidelity", async () => {
   const w = world();
   const study = await openByHand(w.input(), w.ports);
   await study.baseline();
   const trial = await study.begin(study.recipe(chain));
   await trial.apply();
   await trial.evaluate();
-  await assert.rejects(trial.evaluate(), refused(/this stage is evaluated already: proxy/));
-  assert.equal((await trial.evaluate("full"))?.stage, 0);
+  await assert.rejects(trial.evaluate(), refused(/this artifact is evaluated already: proxy/));
+  assert.equal((await trial.evaluate("full"))?.action_index, 0);
   await trial.apply();
-  assert.equal((await trial.evaluate())?.stage, 1);
+  assert.equal((await trial.evaluate())?.action_index, 1);
 });
 
 Deno.test("the search's limits end no recipe that is asked by hand", async () => {

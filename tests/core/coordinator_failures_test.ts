@@ -52,7 +52,7 @@ Deno.test("a failing apply costs its trial and not the study", async () => {
   const tune = named(trials, "tune");
   assert.equal(tune.state, "failed");
   assert.equal(tune.failure!.kind, "not_a_number");
-  assert.equal(tune.failure!.stage, "apply");
+  assert.equal(tune.failure!.phase, "apply");
   assert.equal(tune.reward, null);
   assert.equal(stop, "exhausted");
 });

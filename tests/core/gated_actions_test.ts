@@ -5,7 +5,9 @@ import { chained, foretold } from "./recovery_world.ts";
 Deno.test("each action has a gate of quality where the study asks for it, the last one alone elsewhere", async () => {
   const of = async (asked: boolean) => {
     const { trial } = await chained(asked, "heal", "tune");
-    return trial.gates.map(({ gate, stage, decision }) => `${stage} ${gate} ${decision}`);
+    return trial.gates.map(({ gate, action_index, decision }) =>
+      `${action_index} ${gate} ${decision}`
+    );
   };
   const first = ["0 verification pass"];
   const rest = ["1 verification pass", "1 proxy_accuracy pass"];
@@ -24,14 +26,18 @@ Deno.test("a loss that nothing behind it can win back ends the chain there, befo
 Deno.test("a loss that a later action is there to win back is told, and its own gate decides", async () => {
   const { w, trial } = await chained(true, "thin", "heal", "tune");
   assert.equal(trial.state, "completed");
-  const told = trial.gates.find(({ stage, gate }) => stage === 0 && gate === "proxy_accuracy")!;
+  const told = trial.gates.find(({ action_index, gate }) =>
+    action_index === 0 && gate === "proxy_accuracy"
+  )!;
   assert.equal(told.decision, "pass");
   assert.match(told.reason, /above 0\.05: heal is still to win it back$/);
   assert.ok(told.value! > 0.4);
-  const stages = w.records.flatMap((one) => one.type === "stage_evaluated" ? [one.stage] : []);
-  assert.deepEqual(stages, [0, 1]);
+  const indices = w.records.flatMap((one) =>
+    one.type === "action_evaluated" ? [one.action_index] : []
+  );
+  assert.deepEqual(indices, [0, 1]);
   assert.deepEqual(
-    trial.spans.filter(({ phase }) => phase === "apply").map(({ stage }) => stage),
+    trial.spans.filter(({ phase }) => phase === "apply").map(({ action_index }) => action_index),
     [0, 1, 2],
   );
 });

@@ -51,7 +51,7 @@ Deno.test("two roundings of inputs may part logits in float32 too", () => {
   assert.equal(triedLoader(rounds, { ...SOUND, dtype: "float32" }).loader, "transformers");
 });
 
-Deno.test("what was not tried stays as the stage said", () => {
+Deno.test("what was not tried stays as the call said", () => {
   for (const plain of [null, undefined]) {
     assert.deepEqual(triedLoader({ ...APPLIED, loader: "pare" }, plain), {
       loader: "pare",

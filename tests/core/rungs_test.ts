@@ -176,7 +176,10 @@ Deno.test("by hand any rung of the study is taken by its name, and none below th
   );
   assert.equal((await trial.evaluate("half"))?.gate, "half_accuracy");
   assert.equal(trial.trial.fidelity, "half");
-  await assert.rejects(trial.evaluate("proxy"), refused(/this stage is evaluated already: half/));
+  await assert.rejects(
+    trial.evaluate("proxy"),
+    refused(/this artifact is evaluated already: half/),
+  );
   await trial.measure();
   assert.equal((await trial.learn()).fidelity, "full", "learning climbs what is left");
   assert.deepEqual(climbs(w).get(trial.trial.trial_id), ["half", "full"]);

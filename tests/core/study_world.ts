@@ -97,7 +97,7 @@ const base: Artifact = {
 };
 
 export function failure(kind: Failure["kind"], message = `the world says ${kind}`): Failure {
-  return { kind, message, hint: null, stage: null };
+  return { kind, message, hint: null, phase: null };
 }
 
 export function world(asked: Partial<StudyRequestInput> = {}, options: WorldOptions = {}): World {
@@ -172,7 +172,7 @@ export function world(asked: Partial<StudyRequestInput> = {}, options: WorldOpti
         return { artifact, cached };
       });
     },
-    async evaluate(trial_id, artifact, fidelity, stage, look) {
+    async evaluate(trial_id, artifact, fidelity, action_index, look) {
       const actions = recipes.get(artifact.artifact_id)!;
       const n = amounts[fidelity]!;
       const part = look?.rows ?? null;
@@ -220,7 +220,7 @@ export function world(asked: Partial<StudyRequestInput> = {}, options: WorldOpti
           protocol: { words: hash, words_text: hash },
         };
       });
-      if (outcome.ok && stage === undefined && part === null) {
+      if (outcome.ok && action_index === undefined && part === null) {
         stored.push({ trial_id, fidelity, evaluation: outcome.value });
       }
       return outcome;

@@ -19,7 +19,7 @@ const LAYERS: Record<string, readonly string[]> = {
   measuring: [
     ...[...GROUND, "cache", "checkpoint", "models", "methods", "runtimes", "evaluation", "text"],
   ],
-  stages: [
+  calls: [
     ...[...GROUND, "checkpoint", "models", "methods", "families", "evaluation", "runtimes"],
     ...["cache", "conversion", "measuring", "text"],
   ],

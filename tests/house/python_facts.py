@@ -41,8 +41,8 @@ def dataclasses(tree: ast.Module) -> dict[str, dict[str, dict[str, object]]]:
     }
 
 
-def stage(tree: ast.Module) -> dict[str, object] | None:
-    """Of a stage's `run`: the class of its request, and the fields of each answer that it spells."""
+def call(tree: ast.Module) -> dict[str, object] | None:
+    """Of a call's `run`: the class of its request, and the fields of each answer that it spells."""
     for node in tree.body:
         if not isinstance(node, ast.FunctionDef) or node.name != "run":
             continue
@@ -65,7 +65,7 @@ def facts(path: Path) -> dict[str, object]:
         "imports": imported(tree),
         "functions": functions(tree),
         "dataclasses": dataclasses(tree),
-        "stage": stage(tree),
+        "call": call(tree),
     }
 
 

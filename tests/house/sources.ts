@@ -19,7 +19,7 @@ export interface Source {
 
 export interface PythonSource extends Source {
   readonly dataclasses: Record<string, Record<string, { default: boolean; names: string[] }>>;
-  readonly stage: { request: string; answers: string[][]; returns: number } | null;
+  readonly call: { request: string; answers: string[][]; returns: number } | null;
 }
 
 /** Paths from the root of all files below folders that end so. */

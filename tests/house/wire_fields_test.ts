@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { z } from "zod";
-import { StageRequest, StageResults } from "../../core/schemas/wire.ts";
+import { CallRequest, CallResults } from "../../core/schemas/wire.ts";
 import { python, type PythonSource } from "./sources.ts";
 
 /** What zod says of an object in JSON Schema. */
@@ -33,7 +33,7 @@ type Dataclasses = PythonSource["dataclasses"];
 function differences(schema: Schema, name: string, classes: Dataclasses, where: string): string[] {
   const fields = classes[name];
   if (fields === undefined) return [`${where}: there is no dataclass ${name}`];
-  const sent = Object.keys(schema.properties ?? {}).filter((field) => field !== "stage");
+  const sent = Object.keys(schema.properties ?? {}).filter((field) => field !== "call");
   const required = new Set(schema.required);
   return [
     ...sent.filter((field) => !(field in fields)).map((field) =>
@@ -60,41 +60,41 @@ async function read() {
     {},
     ...[...sources.values()].map((s) => s.dataclasses),
   );
-  const stageOf = (name: string) => {
-    const path = `python-backends/pare_backends/stages/${name}.py`;
+  const callOf = (name: string) => {
+    const path = `python-backends/pare_backends/calls/${name}.py`;
     return { path, source: sources.get(path) };
   };
-  return { classes, stageOf };
+  return { classes, callOf };
 }
 
-Deno.test("every stage's request has the same fields on both sides of the wire", async () => {
-  const { classes, stageOf } = await read();
-  const all = schemaOf(StageRequest).oneOf ?? schemaOf(StageRequest).anyOf ?? [];
-  assert.equal(all.length, Object.keys(StageResults).length);
+Deno.test("every call's request has the same fields on both sides of the wire", async () => {
+  const { classes, callOf } = await read();
+  const all = schemaOf(CallRequest).oneOf ?? schemaOf(CallRequest).anyOf ?? [];
+  assert.equal(all.length, Object.keys(CallResults).length);
   const wrong = all.flatMap((schema) => {
-    const name = schema.properties!["stage"]!.const!;
-    const { path, source } = stageOf(name);
-    if (source?.stage == null) return [`${name}: ${path} has no run`];
-    // Several stages call their request `Request`: the file's own is meant.
-    return differences(schema, source.stage.request, { ...classes, ...source.dataclasses }, name);
+    const name = schema.properties!["call"]!.const!;
+    const { path, source } = callOf(name);
+    if (source?.call == null) return [`${name}: ${path} has no run`];
+    // Several calls name their request `Request`: the file's own is meant.
+    return differences(schema, source.call.request, { ...classes, ...source.dataclasses }, name);
   });
   assert.deepEqual(wrong, []);
 });
 
-Deno.test("a stage answers with the fields that the wire has", async () => {
-  const { stageOf } = await read();
+Deno.test("a call answers with the fields that the wire has", async () => {
+  const { callOf } = await read();
   let compared = 0;
-  for (const [name, type] of Object.entries(StageResults)) {
+  for (const [name, type] of Object.entries(CallResults)) {
     const { properties = {}, required = [] } = schemaOf(type as z.ZodType);
     // An answer that another function writes is checked when it comes, by the client.
-    for (const fields of stageOf(name).source!.stage!.answers) {
+    for (const fields of callOf(name).source!.call!.answers) {
       compared++;
       const unknown = fields.filter((field) => !(field in properties));
       const missing = required.filter((field) => !fields.includes(field));
       assert.deepEqual({ unknown, missing }, { unknown: [], missing: [] }, name);
     }
   }
-  assert.ok(compared >= 6, `only ${compared} answers are spelled out in their stage`);
+  assert.ok(compared >= 6, `only ${compared} answers are spelled out in their call`);
 });
 
 Deno.test("a field of one side alone is found, also in what a request holds", () => {

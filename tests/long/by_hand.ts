@@ -62,7 +62,7 @@ async function driveOn(lab: Lab): Promise<StudyResult> {
   return await study.close();
 }
 
-Deno.test("a study by hand on the tiny model: a stage is evaluated and gated, and the loop goes on", async (t) => {
+Deno.test("a study by hand on the tiny model: an artifact is evaluated and gated, and the loop goes on", async (t) => {
   const folder = await Deno.makeTempDir();
   const store = join(folder, "store");
   try {
@@ -80,33 +80,37 @@ Deno.test("a study by hand on the tiny model: a stage is evaluated and gated, an
       assert.deepEqual(trials.map(({ state }) => state), states);
     });
 
-    await t.step("figures of a stage lie apart, gates name what they judged", async () => {
+    await t.step("figures of an action lie apart, gates name what they judged", async () => {
       await using lab = await openLab({ store });
       const trial_id = `${NAME}/t01`;
       const staged = await lab.sql`
-        SELECT s.stage, s.attempt, s.fidelity, s.value, m.n AS finished_n, m.figures,
+        SELECT s.action_index, s.attempt, s.fidelity, s.value, m.n AS finished_n, m.figures,
           s.artifact_id = a.artifact_id AS of_first
-        FROM stage_measurements s
+        FROM action_measurements s
         JOIN actions a ON a.trial_id = s.trial_id AND a.action_index = 0
         JOIN (SELECT any_value(n) AS n, count(*) AS figures FROM measurements
           WHERE trial_id = ${trial_id} AND metric = 'accuracy' AND task IS NULL) m ON true
         WHERE s.trial_id = ${trial_id} AND s.metric = 'accuracy' AND s.task IS NULL`;
       const [first] = staged;
       assert.deepEqual([staged.length, first!["figures"]], [1, 1], "the trial's own is one");
-      assert.deepEqual([first!["stage"], first!["attempt"], first!["fidelity"]], [0, 1, "proxy"]);
+      assert.deepEqual([first!["action_index"], first!["attempt"], first!["fidelity"]], [
+        0,
+        1,
+        "proxy",
+      ]);
       assert.equal(first!["of_first"], true);
       const gates = await lab.sql`
-        SELECT trial_id, gate, decision, g.stage, attempt, g.artifact_id = a.artifact_id AS judged,
+        SELECT trial_id, gate, decision, g.action_index, attempt, g.artifact_id = a.artifact_id AS judged,
           parent_id = coalesce(before.artifact_id, base.artifact_id) AS goes_back, adjustment
         FROM gate_decisions g
         JOIN actions a USING (trial_id)
         LEFT JOIN actions before ON before.trial_id = g.trial_id
           AND before.action_index = a.action_index - 1
         JOIN trial_artifacts base ON base.trial_id = ${`${NAME}/t00`}
-        WHERE a.action_index = g.stage ORDER BY trial_id, gate_index`;
+        WHERE a.action_index = g.action_index ORDER BY trial_id, gate_index`;
       const decided = gates.map((
         one,
-      ) => [one["trial_id"], one["gate"], one["decision"], one["stage"]]);
+      ) => [one["trial_id"], one["gate"], one["decision"], one["action_index"]]);
       assert.deepEqual(decided, [
         [trial_id, "verification", "pass", 0],
         [trial_id, "proxy_accuracy", "pass", 0],
@@ -121,7 +125,7 @@ Deno.test("a study by hand on the tiny model: a stage is evaluated and gated, an
       const counts = await lab.sql`
         SELECT trial_id, count(*) AS n FROM samples GROUP BY ALL ORDER BY ALL`;
       assert.deepEqual(counts.map((one) => one["trial_id"]), [`${NAME}/t00`, trial_id]);
-      assert.equal(counts[0]!["n"], counts[1]!["n"], "those of a stage are not the trial's");
+      assert.equal(counts[0]!["n"], counts[1]!["n"], "those of an action are not the trial's");
     });
 
     await t.step(

@@ -15,7 +15,7 @@ for (const left of [0, 600_000]) {
       const artifact_dir = await trainedTinyModel(client);
       const output_dir = `${disk.path}/graph`;
       const request = {
-        stage: "make_form",
+        call: "make_form",
         runtime: "openvino",
         artifact_dir,
         output_dir,

@@ -31,7 +31,7 @@ function withConfig(files: HubModel["files"], more: object): HubModel["files"] {
   };
 }
 
-/** What the stage says to a name, in a process of its own; `told` is all that it printed. */
+/** What the call says to a name, in a process of its own; `told` is all that it printed. */
 async function importModel(hub: HubServer, name: string, more: Record<string, string> = {}) {
   const folder = temporaryFolder("hub-import");
   const { python } = await ensureEnvironment("default");
@@ -53,7 +53,7 @@ async function importModel(hub: HubServer, name: string, more: Record<string, st
   });
   const before = hub.requests.length;
   const outcome = await exchange(worker, {
-    stage: "import_model",
+    call: "import_model",
     model_name: name,
     output_dir: join(folder, "unused"),
     trust_remote_code: false,

@@ -3,7 +3,7 @@ import { execa } from "execa";
 import { mkdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { type SampleResult, type StageRequest } from "../../core/mod.ts";
+import { type CallRequest, type SampleResult } from "../../core/mod.ts";
 import { testPython } from "../../python-backends/checks.ts";
 import { createBackendClient } from "../../python-backends/client.ts";
 import { ensureEnvironment } from "../../python-backends/environments/environments.ts";
@@ -23,7 +23,7 @@ interface Result {
 /** Samples of the demo model's 4-bit artifact: in transformers, and in two GGUF files of it. */
 async function demoSamples(folder: string) {
   const client = createBackendClient();
-  const run = async <R extends StageRequest>(request: R) => {
+  const run = async <R extends CallRequest>(request: R) => {
     const outcome = await client.run(request, { environment: "default" });
     if (!outcome.ok) throw new Error(outcome.failure.message);
     return outcome.value;
@@ -35,13 +35,13 @@ async function demoSamples(folder: string) {
   };
   const [output_dir, artifact_dir] = [await place("model"), await place("artifact")];
   const { path: parent_dir } = await run({
-    stage: "import_model",
+    call: "import_model",
     model_name: "demo",
     output_dir,
     trust_remote_code: false,
   });
   await run({
-    stage: "apply",
+    call: "apply",
     parent_dir,
     output_dir: artifact_dir,
     agent: "quantization",
@@ -58,7 +58,7 @@ async function demoSamples(folder: string) {
     const samples_path = join(folder, `${name}.parquet`);
     const python = await client.pythonOf("llama_cpp");
     const { samples_sha256 } = await run({
-      stage: "evaluate",
+      call: "evaluate",
       artifact_dir,
       tasks,
       selections: tasks.map(({ task }) => ({ task, rows: ROWS })),
@@ -76,7 +76,7 @@ async function demoSamples(folder: string) {
   };
   const gguf = async (name: string, exact: boolean) => {
     const output_dir = await place(name);
-    await run({ stage: "make_form", runtime: "llama.cpp", artifact_dir, output_dir, exact });
+    await run({ call: "make_form", runtime: "llama.cpp", artifact_dir, output_dir, exact });
     return await scored(name, output_dir);
   };
   try {

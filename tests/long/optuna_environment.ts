@@ -8,7 +8,7 @@ Deno.test("the environment of --sampler optuna is made where it is first asked f
   const client = createBackendClient({ home: temporaryFolder("optuna") });
   try {
     const outcome = await client.run({
-      ...{ stage: "suggest", seed: 1, count: 2, directions: ["minimize"], seen: [] },
+      ...{ call: "suggest", seed: 1, count: 2, directions: ["minimize"], seen: [] },
       dimensions: [{
         ...{ name: "share", kind: "real", minimum: 0, maximum: 1 },
         ...{ log: false, choices: null, when: null },

@@ -39,7 +39,7 @@ async function rounded({ client, folder, model_dir }: TinyWorld): Promise<string
   const output_dir = await mkdtemp(join(folder, "rounded-"));
   const more = { calibration_path: null, seed: 1, python_path: null };
   must(
-    await client.run({ stage: "apply", parent_dir: model_dir, output_dir, ...ROUNDED, ...more }, {
+    await client.run({ call: "apply", parent_dir: model_dir, output_dir, ...ROUNDED, ...more }, {
       environment: "default",
     }),
   );

@@ -102,7 +102,7 @@ Deno.test("llama.cpp's server gives the demo model's own log-likelihoods, every 
       output_dir: join(folder, "gguf"),
       exact: true,
     };
-    must(await client.run({ stage: "make_form", ...written }, { environment: "default" }));
+    must(await client.run({ call: "make_form", ...written }, { environment: "default" }));
     await client.close();
     await using server = await llamaCppServe(python, join(folder, "gguf", "model.gguf"));
     const served = await evaluate(lab, "served", { ...common, endpoint: server.base_url });

@@ -110,7 +110,7 @@ Deno.test("a study on the tiny model: run, stop, resume, ask, and nothing is don
           minimum_cosine, (SELECT min(value) FROM layer_sensitivities l
             WHERE l.artifact_id = t.artifact_id AND metric = 'cosine') AS least,
           (SELECT count(*) FROM artifact_figures f WHERE f.trial_id = t.trial_id
-            AND f.metric = 'cosine' AND f.stage = 1) AS layers
+            AND f.metric = 'cosine' AND f.action_index = 0) AS layers
         FROM trials t JOIN artifacts USING (artifact_id) WHERE trial_id = ${trial_id}`;
       assert.match(String(trial!["readable_id"]), /^s01-rtn-8bit/);
       assert.equal(trial!["seed"], 42);
@@ -125,12 +125,12 @@ Deno.test("a study on the tiny model: run, stop, resume, ask, and nothing is don
         SELECT reader, seconds > 0 AS worked, tokens FROM energy_readings
         WHERE trial_id = ${trial_id}`;
       assert.ok(energy!["worked"] && Number(energy!["tokens"]) > 0);
-      const logs = await lab.sql`SELECT stage, path, sha256 FROM logs WHERE trial_id = ${trial_id}`;
-      const stages = logs.map(({ stage }) => stage);
+      const logs = await lab.sql`SELECT call, path, sha256 FROM logs WHERE trial_id = ${trial_id}`;
+      const calls = logs.map(({ call }) => call);
       // What an earlier run of this test on the same machine has made is taken from there.
       const made = Date.parse(`${trial!["made_at"]}Z`) >= began;
       const ran = made ? ["apply", "verify", "evaluate", "speed"] : ["evaluate", "speed"];
-      for (const stage of ran) assert(stages.includes(stage), `${stage}: ${stages}`);
+      for (const call of ran) assert(calls.includes(call), `${call}: ${calls}`);
       for (const { path, sha256 } of logs) {
         const content = await readFile(join(store, String(path)));
         assert.equal(createHash("sha256").update(content).digest("hex"), sha256);

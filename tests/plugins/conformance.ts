@@ -8,6 +8,7 @@ import {
   type Artifact,
   type Boldness,
   boundedMethods,
+  type CallResult,
   type Change,
   checkStrategy,
   type Knob,
@@ -17,7 +18,6 @@ import {
   resolveAction,
   type ResolvedAction,
   resolvedSchema,
-  type StageResult,
   totalBytes,
   triedLoader,
   UsageError,
@@ -106,7 +106,7 @@ async function checkKnobs(entry: RegisteredMethod, { client }: TinyWorld): Promi
   const { agent, method, python_path } = entry;
   const more = python_path === null ? {} : { python_path };
   const { environment } = method.needs;
-  const { methods } = must(await client.run({ stage: "describe", ...more }, { environment }));
+  const { methods } = must(await client.run({ call: "describe", ...more }, { environment }));
   const described = methods.find((one) =>
     one.method === method.name && (python_path !== null || one.agent === agent)
   );
@@ -235,7 +235,7 @@ async function checkFirstProposal(entry: RegisteredMethod, world: TinyWorld): Pr
   );
   checkModel(entry.method.leaves(action.params, world.facts).model, applied.model, entry.method);
   const request = {
-    stage: "verify",
+    call: "verify",
     artifact_dir: directory,
     source_dir: world.model_dir,
     weights_dir: await readSetting(directory) === null ? undefined : world.model_dir,
@@ -259,8 +259,8 @@ async function checkFirstProposal(entry: RegisteredMethod, world: TinyWorld): Pr
 
 /** The artifact as far as the gate of verification looks at it. */
 function madeOf(
-  { size_bytes, formula_bytes, weight_bits, activation_bits }: StageResult<"apply">,
-  { cosines: _cosines, ...verification }: StageResult<"verify">,
+  { size_bytes, formula_bytes, weight_bits, activation_bits }: CallResult<"apply">,
+  { cosines: _cosines, ...verification }: CallResult<"verify">,
   changes: readonly Change[],
 ): Artifact {
   return {
@@ -317,7 +317,7 @@ function applyRequest(
   world: TinyWorld,
 ) {
   return {
-    stage: "apply",
+    call: "apply",
     parent_dir: world.model_dir,
     output_dir,
     agent,

@@ -44,7 +44,7 @@ async function applied(entry: RegisteredMethod, params: Action["params"], world:
   const output_dir = await mkdtemp(join(world.folder, "held-"));
   must(
     await world.client.run({
-      stage: "apply",
+      call: "apply",
       parent_dir: world.model_dir,
       output_dir,
       agent: entry.agent,
@@ -72,7 +72,7 @@ async function checkCase(
   const held = checkHeld(llama, entry, params, world.facts);
   const output_dir = await mkdtemp(join(world.folder, "gguf-"));
   const outcome = await world.client.run({
-    stage: "make_form",
+    call: "make_form",
     runtime: llama.name,
     artifact_dir: directory,
     output_dir,

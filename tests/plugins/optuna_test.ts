@@ -115,7 +115,7 @@ Deno.test("without a library, without methods and where nothing can be searched 
 
 Deno.test("a worker that fails is told as the sampler's failure, and the others go on", async () => {
   const w = world({ max_trials: 5 });
-  const failure = { kind: "crash" as const, message: "the worker ended", hint: null, stage: null };
+  const failure = { kind: "crash" as const, message: "the worker ended", hint: null, phase: null };
   const libraries: Suggesting = {
     suggest: () => Promise.resolve({ ok: false, failure, spans: [] }),
   };
@@ -148,7 +148,7 @@ Deno.test("recipes that the time left does not hold are passed over, by Optuna a
 Deno.test("a worker that dies once is asked the same once more", async () => {
   const { asked, suggest } = library();
   let dead = false;
-  const failure = { kind: "crash" as const, message: "the worker ended", hint: null, stage: null };
+  const failure = { kind: "crash" as const, message: "the worker ended", hint: null, phase: null };
   const dying: Suggesting["suggest"] = async (request) => {
     const made = await suggest(request);
     if (dead) return made;

@@ -111,7 +111,7 @@ async function checkRun(
   const own = await mkdtemp(join(folder, "form-"));
   const speed = must(
     await client.run({
-      stage: "speed",
+      call: "speed",
       ...namedRuntime(runtime),
       artifact_dir,
       form_dir,
@@ -135,7 +135,7 @@ async function checkRun(
     : form_dir;
   const { tokens } = must(
     await client.run({
-      stage: "runtime_logits",
+      call: "runtime_logits",
       ...namedRuntime(runtime),
       artifact_dir,
       form_dir,
@@ -147,7 +147,7 @@ async function checkRun(
   );
   assert.equal(tokens, TOKENS);
   const asked = {
-    stage: "prove_runtime",
+    call: "prove_runtime",
     runtime: runtime.name,
     artifact_dir,
     logits_path,
@@ -168,7 +168,7 @@ async function madeForm(
   const { form } = runtime;
   if (form === null) return null;
   const output_dir = await mkdtemp(join(world.folder, "made-"));
-  const what = { stage: "make_form", ...namedRuntime(runtime) } as const;
+  const what = { call: "make_form", ...namedRuntime(runtime) } as const;
   const request = { ...what, artifact_dir, output_dir, exact };
   const { size_bytes } = must(await world.client.run(request, form));
   assert.ok(size_bytes > 0);
@@ -183,7 +183,7 @@ async function checkScores(
   const python = await world.client.pythonOf(needs.environment);
   const scored = must(
     await world.client.run({
-      stage: "evaluate",
+      call: "evaluate",
       artifact_dir,
       tasks: [task],
       selections: [{ task: task.task, rows: [0, 1] }],

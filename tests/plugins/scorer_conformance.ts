@@ -121,7 +121,7 @@ export async function scorerConformance(
     await writeFile(samples_path, lines.join("\n"));
     const outcome = await client.run(
       {
-        stage: "score",
+        call: "score",
         task: wire,
         scorers: wire.scorers,
         files: [{ samples_path, fidelity: "full", output_name: task }],
@@ -130,7 +130,7 @@ export async function scorerConformance(
         ...(judge === undefined ? {} : {
           judge: { base_url: judge, model: "judge", tokenizer_dir: null, api: "auto" },
         }),
-      } as Parameters<typeof client.run>[0] & { stage: "score" },
+      } as Parameters<typeof client.run>[0] & { call: "score" },
       { environment: "default" },
     );
     // Programs that a model writes are run in a sandbox alone: not every machine has one.

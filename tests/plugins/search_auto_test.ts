@@ -90,7 +90,7 @@ for (const sampler of [auto, surrogate, tpe]) {
   });
 
   Deno.test(`${sampler.name} goes on beside trials that fail, are stopped, or never end`, () => {
-    const failure = { kind: "crash" as const, message: "", hint: null, stage: null };
+    const failure = { kind: "crash" as const, message: "", hint: null, phase: null };
     const { trials } = study(sampler, 18, (number) => {
       if (number % 5 === 0) return { state: "failed", failure, measurements: [] };
       if (number % 7 === 0) return { state: "stopped", fidelity: null, measurements: [] };

@@ -89,7 +89,7 @@ for (const sampler of samplers) {
   Deno.test(`${sampler.name} does not come back to what was invalid, stopped or failed`, () => {
     const bad = trial(1, recipe(["octet"]), {
       state: "invalid",
-      failure: { kind: "invalid", message: "", hint: null, stage: null },
+      failure: { kind: "invalid", message: "", hint: null, phase: null },
     });
     const nan = { ...bad, state: "failed", failure: { ...bad.failure!, kind: "not_a_number" } };
     for (const tried of [bad, nan as Trial, trial(1, recipe(["octet"]), { state: "stopped" })]) {
@@ -100,7 +100,7 @@ for (const sampler of samplers) {
   Deno.test(`${sampler.name} tries once more, and only once, what a stall ended`, () => {
     const stalled = trial(1, recipe(["octet"]), {
       state: "failed",
-      failure: { kind: "stall", message: "", hint: null, stage: null },
+      failure: { kind: "stall", message: "", hint: null, phase: null },
     });
     const again = proposed(sampler, context({ trials: [stalled] }, only("octet")));
     assert.equal(again?.actions[0]?.method, "octet");

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { ModelFacts, StageRequest } from "../../core/mod.ts";
+import type { CallRequest, ModelFacts } from "../../core/mod.ts";
 import text from "../../plugins/evaluation/texts/custom_text.ts";
 import { must, type TinyWorld } from "../tiny_model.ts";
 import { wiredTask } from "../fixtures/wired_task.ts";
@@ -20,8 +20,8 @@ export async function settingConformance(
   const path = join(world.folder, "setting_text.jsonl");
   const words = "the red fox lives in the den and a grey owl sleeps near the pond ";
   await writeFile(path, JSON.stringify({ text: words.repeat(30) }) + "\n");
-  const request: Extract<StageRequest, { stage: "evaluate" }> = {
-    stage: "evaluate",
+  const request: Extract<CallRequest, { call: "evaluate" }> = {
+    call: "evaluate",
     artifact_dir: directory,
     weights_dir: world.model_dir,
     tasks: [{ ...wiredTask(text, path), window_tokens: 200 }],

@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { basename } from "node:path";
-import { type SampleResult, type StageResult, type Task, WireTask } from "../../core/mod.ts";
+import { type CallResult, type SampleResult, type Task, WireTask } from "../../core/mod.ts";
 import type { Step } from "./conformance.ts";
 import { wiredTask } from "../fixtures/wired_task.ts";
 
 /** What the worker made of every task at once: its rows, and a few of them scored. */
 export interface TasksRun {
-  readonly prepared: StageResult<"prepare_data">;
-  readonly scored: StageResult<"evaluate">;
+  readonly prepared: CallResult<"prepare_data">;
+  readonly scored: CallResult<"evaluate">;
   readonly samples: readonly SampleResult[];
   /** Of each task that were scored, where it has as many. */
   readonly rows: number;

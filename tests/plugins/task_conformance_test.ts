@@ -37,7 +37,7 @@ async function runTasks(tasks: readonly Task[]): Promise<TasksRun> {
   try {
     const prepared = must(
       await client.run({
-        stage: "prepare_data",
+        call: "prepare_data",
         model_dir,
         tasks: tasks.map((task) => wiredTask(task, fileOf(task, data_dir))),
         calibration_path: null,
@@ -51,7 +51,7 @@ async function runTasks(tasks: readonly Task[]): Promise<TasksRun> {
     );
     const scored = must(
       await client.run({
-        stage: "evaluate",
+        call: "evaluate",
         artifact_dir: model_dir,
         tasks: tasks.map((task) => shortTask(task, fileOf(task, data_dir))),
         selections: prepared.tasks.map(({ task, order }) => ({ task, rows: order.slice(0, ROWS) })),

@@ -15,12 +15,12 @@ from evaluation_fixtures import Events
 from lm_eval.models.huggingface import HFLM
 from lm_eval.tasks import TaskManager
 
+from pare_backends.calls.prepare_data import SHIPPED_TEXT
 from pare_backends.evaluation.packed.language_model import PackedLM
 from pare_backends.evaluation.tasks.documents import Documents
 from pare_backends.evaluation.tasks.records import Row, read_records
 from pare_backends.evaluation.tasks.wire_task import WireTask
 from pare_backends.models.tiny import tiny_config
-from pare_backends.stages.prepare_data import SHIPPED_TEXT
 
 CONTEXT = 8192
 

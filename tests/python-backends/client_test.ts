@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import process from "node:process";
-import type { StageRequest } from "../../core/mod.ts";
+import type { CallRequest } from "../../core/mod.ts";
 import { type BackendClient, createBackendClient } from "../../python-backends/client.ts";
 import { exchange } from "../../python-backends/worker/exchange.ts";
 import { withFileLock } from "../../python-backends/file_lock.ts";
@@ -14,10 +14,10 @@ import {
 } from "./scripted_worker.ts";
 import { temporaryFolder } from "../temporary_folder.ts";
 
-/** A real stage that every environment runs, and that needs no model. */
-const INSPECT = { stage: "inspect_device", disk_path: "/" } as const;
-/** A stage that a spare serves; without a model it says so at once. */
-const VERIFY = { stage: "verify", artifact_dir: "/nowhere", source_dir: "/nowhere" } as const;
+/** A real call that every environment runs, and that needs no model. */
+const INSPECT = { call: "inspect_device", disk_path: "/" } as const;
+/** A call that a spare serves; without a model it says so at once. */
+const VERIFY = { call: "verify", artifact_dir: "/nowhere", source_dir: "/nowhere" } as const;
 
 Deno.test("run() inspects the device for real", async () => {
   await shareDefaultEnvironment();
@@ -32,9 +32,9 @@ Deno.test("run() inspects the device for real", async () => {
   assert.match(torch_version, /^2\.\d+/);
 });
 
-Deno.test("a field that the stage does not know is refused by name", async () => {
+Deno.test("a field that the call does not know is refused by name", async () => {
   const worker = await startScripted("return {}");
-  const request = { stage: "describe", bitz: 4 } as unknown as StageRequest;
+  const request = { call: "describe", bitz: 4 } as unknown as CallRequest;
   const outcome = await exchange(worker, request, { request_id: "test", threads: 1 });
   assert(!outcome.ok);
   assert.equal(outcome.failure.kind, "bad_input");
@@ -106,7 +106,7 @@ Deno.test("a nursery's worker answers far sooner than a fresh process, and both 
   await until("no worker is left", () => !pids.some(isAlive));
 });
 
-Deno.test("a nursery that is killed ends its workers, and the next stage gets another", async () => {
+Deno.test("a nursery that is killed ends its workers, and the next call gets another", async () => {
   await shareDefaultEnvironment();
   const log: string[] = [];
   const home = temporaryFolder("home");
@@ -140,7 +140,7 @@ Deno.test("what reads benchmarks is imported once, by the nursery, and starts no
   const log: string[] = [];
   const home = temporaryFolder("home");
   const client = createBackendClient({ home, nursery: true, log: (line) => log.push(line) });
-  const nurseryBeside = async (request: StageRequest) => {
+  const nurseryBeside = async (request: CallRequest) => {
     let found = { pid: 0, threads: 0, arrow: false };
     await client.run(request, {
       environment: "default",
@@ -156,7 +156,7 @@ Deno.test("what reads benchmarks is imported once, by the nursery, and starts no
     });
     return found;
   };
-  const find: StageRequest = { stage: "find_tasks", tasks: [], trust_task_code: false };
+  const find: CallRequest = { call: "find_tasks", tasks: [], trust_task_code: false };
   const first = await nurseryBeside(VERIFY);
   assert.deepEqual(first, { pid: first.pid, threads: 1, arrow: false });
   assert.deepEqual(await nurseryBeside(find), { pid: first.pid, threads: 1, arrow: true });
@@ -164,7 +164,7 @@ Deno.test("what reads benchmarks is imported once, by the nursery, and starts no
   await client.close();
 });
 
-Deno.test("a stage that is cancelled while a nursery imports ends at once", async () => {
+Deno.test("a call that is cancelled while a nursery imports ends at once", async () => {
   await shareDefaultEnvironment();
   const client = createBackendClient({ home: temporaryFolder("home"), nursery: true });
   const controller = new AbortController();
@@ -189,7 +189,7 @@ Deno.test("a timing waits while another holds the machine, and can be cancelled"
   const home = temporaryFolder("home");
   const client = createBackendClient({ home });
   const speed = {
-    stage: "speed",
+    call: "speed",
     runtime: "openvino",
     artifact_dir: "/nowhere",
     baseline_dir: null,

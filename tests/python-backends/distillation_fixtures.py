@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 from tiny_model import calibration, tiny_dir
 
+from pare_backends.calls import apply
+from pare_backends.calls.apply import ApplyRequest
 from pare_backends.checkpoint.load import load_dequantized
 from pare_backends.progress import silent_report
-from pare_backends.stages import apply
-from pare_backends.stages.apply import ApplyRequest
 
 
 class Killed(BaseException):

@@ -9,17 +9,17 @@ import { join } from "node:path";
 
 async function failureOf(body: string, options: Parameters<typeof runScripted>[1] = {}) {
   const outcome = await runScripted(body, options);
-  assert(!outcome.ok, "the stage was to fail");
+  assert(!outcome.ok, "the call was to fail");
   return outcome.failure;
 }
 
-Deno.test("a stage's own failure keeps its kind, message and hint", async () => {
-  const failure = await failureOf(`raise StageFailure("verification", "layer 3 differs", "redo")`);
+Deno.test("a call's own failure keeps its kind, message and hint", async () => {
+  const failure = await failureOf(`raise CallFailure("verification", "layer 3 differs", "redo")`);
   assert.deepEqual(failure, {
     kind: "verification",
     message: "layer 3 differs",
     hint: "redo",
-    stage: "describe",
+    phase: "describe",
   });
 });
 
@@ -123,7 +123,7 @@ Deno.test("a silent worker is a stall, and its log says where it stood", async (
   const worker = await startScripted(
     `def in_a_loop():\n    while True: time.sleep(0.05)\nin_a_loop()`,
   );
-  const outcome = await exchange(worker, { stage: "describe" }, {
+  const outcome = await exchange(worker, { call: "describe" }, {
     request_id: "test",
     threads: 1,
     stallMs: 700,
@@ -144,7 +144,7 @@ Deno.test("a silent worker is a stall, and its log says where it stood", async (
 
 Deno.test("progress keeps a slow worker from being a stall", async () => {
   const body = `for step in range(12):\n    report.progress("step", step, 12, "steps")\n` +
-    `    time.sleep(0.1)\nraise StageFailure("invalid", "done")`;
+    `    time.sleep(0.1)\nraise CallFailure("invalid", "done")`;
   const failure = await failureOf(body, { stallMs: 900 });
   assert.equal(failure.kind, "invalid");
 });
@@ -155,7 +155,7 @@ Deno.test("the same count told again and again is a stall, and an announced wait
   assert.equal(failure.kind, "stall");
   assert.match(failure.message, /got no further for 0\.7 s/);
   const wait = `report.waiting(1.5, "as the server asks")\ntime.sleep(1.5)\n` +
-    `raise StageFailure("invalid", "done")`;
+    `raise CallFailure("invalid", "done")`;
   assert.equal((await failureOf(wait, { stallMs: 700 })).kind, "invalid");
 });
 

@@ -60,7 +60,7 @@ async function asking(
     count: 12,
     ...more,
   };
-  const outcome = await client.run({ stage: "suggest", ...request }, {
+  const outcome = await client.run({ call: "suggest", ...request }, {
     environment: "readers_duckdb1",
   });
   assert.ok(outcome.ok, outcome.ok ? "" : outcome.failure.message);
@@ -114,7 +114,7 @@ Deno.test("what failed, waits, lacks values or exceeds a limit is told, with one
     }
     const short = await client.run(
       {
-        ...{ stage: "suggest", seed: 1, count: 1 },
+        ...{ call: "suggest", seed: 1, count: 1 },
         directions: ["minimize", "minimize", "minimize"],
         dimensions: DIMENSIONS,
         seen: seen(1),

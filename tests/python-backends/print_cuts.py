@@ -10,8 +10,8 @@ from pathlib import Path
 
 from pruning_fixtures import model_dir, pruned
 
+from pare_backends.calls.import_model import ImportModelRequest, run
 from pare_backends.progress import silent_report
-from pare_backends.stages.import_model import ImportModelRequest, run
 
 for asked in json.loads(sys.argv[1]):
     source = model_dir(asked["architecture"])

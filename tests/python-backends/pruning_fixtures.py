@@ -14,9 +14,9 @@ from random_models import write_model
 from runtime_fixtures import worker_environment
 from tiny_model import calibration
 
+from pare_backends.calls import apply
 from pare_backends.checkpoint import load_dequantized
 from pare_backends.progress import silent_report
-from pare_backends.stages import apply
 
 TOKENS = [[1, 5, 9, 17, 33, 40, 3, 8]]
 
@@ -27,7 +27,7 @@ def model_dir(architecture: str) -> Path:
 
 
 def pruned(source: Path, output: Path, method: str, **knobs: Any) -> dict[str, Any]:
-    """What stage `apply` says of the child in `output`."""
+    """What call `apply` says of the child in `output`."""
     request = apply.ApplyRequest(
         str(source), str(output), "pruning", method, knobs, str(calibration()), 0, None
     )

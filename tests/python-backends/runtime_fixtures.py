@@ -16,12 +16,12 @@ import numpy as np
 import pytest
 
 import pare_backends
+from pare_backends.calls import prove_runtime
 from pare_backends.checkpoint import GridTensor, read, write
 from pare_backends.checkpoint.adapter import Adapter
 from pare_backends.progress import silent_report
 from pare_backends.runtimes.logits import AskedLogits
 from pare_backends.runtimes.registry import compute_logits
-from pare_backends.stages import prove_runtime
 
 EXPORTER = "PARE_ENV_OPENVINO_EXPORT"
 
@@ -113,7 +113,7 @@ def exported_graph() -> Path:
     events = run_worker(
         python,
         {
-            "stage": "make_form",
+            "call": "make_form",
             "runtime": "openvino",
             "artifact_dir": str(random_llama(7)),
             "output_dir": str(output),
@@ -134,9 +134,9 @@ def graph_proof(directory: Path, graph: Path, seed: int = 0) -> dict[str, Any]:
         return prove_runtime.run(request, silent_report(2))
 
 
-def run_worker(python: str, stage_request: dict[str, Any]) -> list[dict[str, Any]]:
-    """The events of one stage in a process of its own."""
-    request = {"protocol": 1, "request_id": "r", "threads": 2, "stage_request": stage_request}
+def run_worker(python: str, asked: dict[str, Any]) -> list[dict[str, Any]]:
+    """The events of one call in a process of its own."""
+    request = {"protocol": 1, "request_id": "r", "threads": 2, "request": asked}
     done = subprocess.run(
         [python, "-m", "pare_backends.worker"],
         input=json.dumps(request) + "\n",

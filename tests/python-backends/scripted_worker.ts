@@ -30,19 +30,16 @@ export async function shareEnvironments(...names: readonly string[]): Promise<vo
   }
 }
 
-/** The real worker, whose stage `describe` runs `body` instead: a stage that misbehaves. */
-export function stageProgram(body: string): string {
+/** The real worker, whose call `describe` runs `body` instead: a call that misbehaves. */
+export function callProgram(body: string): string {
   const indented = body.split("\n").map((line) => `    ${line}`).join("\n");
-  return `import os, signal, subprocess, sys, time, types
+  return `import os, signal, subprocess, sys, time
 from pare_backends import worker
-from pare_backends.stages import describe
-from pare_backends.failures import StageFailure
+from pare_backends.calls import describe
+from pare_backends.failures import CallFailure
 def run(request: describe.Request, report):
 ${indented}
-module = types.ModuleType("scripted")
-module.run = run
-sys.modules["scripted"] = module
-worker.STAGES["describe"] = "scripted"
+describe.run = run
 status = worker.main(["--supervised"])
 os._exit(status)
 `;
@@ -51,17 +48,17 @@ os._exit(status)
 export async function startScripted(body: string): Promise<WorkerProcess> {
   return spawnWorker({
     python: await plainPython(),
-    args: ["-c", stageProgram(body)],
+    args: ["-c", callProgram(body)],
     cwd: PYTHON_ROOT,
     env: workerVariables(1, {}),
     log_path: join(temporaryFolder("log"), "worker.log"),
   });
 }
 
-/** Runs `body` as a stage in a process of its own; the outcome as the client names it. */
+/** Runs `body` as a call in a process of its own; the outcome as the client names it. */
 export async function runScripted(body: string, options: Partial<ExchangeOptions> = {}) {
   const worker = await startScripted(body);
-  return await exchange(worker, { stage: "describe" }, {
+  return await exchange(worker, { call: "describe" }, {
     request_id: "test",
     threads: 1,
     ...options,

@@ -1,5 +1,5 @@
 """What tests of served models share: a server that says what it is told, a model whose tokens spell
-text, and the stage that asks them."""
+text, and the call that asks them."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from evaluation_fixtures import Events
 from pyarrow import parquet
 from transformers import LlamaForCausalLM, PreTrainedTokenizerFast
 
+from pare_backends.calls.evaluate import EvaluateRequest, run
 from pare_backends.evaluation.served.endpoint import Endpoint
 from pare_backends.evaluation.served.transport import Transport
 from pare_backends.evaluation.tasks.wire_task import SampleSelection, WireTask
 from pare_backends.models.tiny import tiny_config
 from pare_backends.models.tiny_text import sentences
-from pare_backends.stages.evaluate import EvaluateRequest, run
 
 Reply = tuple[int, Any]
 """A status, and the body: bytes as they are, anything else as JSON."""
@@ -146,7 +146,7 @@ def no_keys_or_waits(monkeypatch: pytest.MonkeyPatch) -> None:
 def evaluate(
     tasks: Sequence[WireTask], rows: int, out: Path, endpoint: Endpoint | None = None, **more: Any
 ) -> tuple[dict[str, Any], list[dict[str, Any]], Events]:
-    """The stage's result on the first rows of each task, its samples, and what it told."""
+    """The call's result on the first rows of each task, its samples, and what it told."""
     events = Events()
     request = EvaluateRequest(
         artifact_dir="",

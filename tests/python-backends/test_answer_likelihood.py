@@ -11,10 +11,10 @@ from benchmark_fixtures import log_likelihood
 from evaluation_fixtures import random_checkpoint, wire_task, words, write_rows
 from test_evaluate import evaluate
 
+from pare_backends.calls.evaluate import OriginalModel
 from pare_backends.checkpoint import load_dequantized
 from pare_backends.evaluation.original import written
-from pare_backends.failures import StageFailure
-from pare_backends.stages.evaluate import OriginalModel
+from pare_backends.failures import CallFailure
 
 DEFINITION = {
     "output_type": "generate_until",
@@ -131,8 +131,8 @@ def test_an_empty_answer_is_its_end_and_a_choice_has_no_answer(
     wanted = float(scores[tokenizer.eos_token_id])
     assert samples[0]["score"] == pytest.approx(wanted, abs=1e-3)
     choices = wire_task("custom_prompt_answer", Path(task.data_path))
-    with pytest.raises(StageFailure, match="nothing is generated there"):
+    with pytest.raises(CallFailure, match="nothing is generated there"):
         evaluate(models[0], [choices], {task.task: [0]}, tmp_path, **asked(models, tmp_path))
-    with pytest.raises(StageFailure, match="names no original"):
+    with pytest.raises(CallFailure, match="names no original"):
         changes = asked(models, tmp_path, original=None)
         evaluate(models[0], [task], {task.task: [0]}, tmp_path, **changes)

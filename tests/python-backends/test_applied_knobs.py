@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from tiny_model import WINDOW_TOKENS, WINDOWS, act
 
+from pare_backends.calls.describe import method_files, method_params
 from pare_backends.checkpoint import read
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 from pare_backends.quantization import int8
-from pare_backends.stages.describe import method_files, method_params
 
 SMALL: dict[str, dict[str, Any]] = {
     "rtn": {"bits": 3, "group_size": 32},
@@ -151,12 +151,12 @@ def test_more_windows_than_there_are_are_refused_and_none_is_cut(
     method: str, tmp_path: Path
 ) -> None:
     params = {**SMALL[method], "samples": WINDOWS + 1}
-    with pytest.raises(StageFailure, match=f"the study has {WINDOWS} windows") as caught:
+    with pytest.raises(CallFailure, match=f"the study has {WINDOWS} windows") as caught:
         act(tmp_path / "child", method, params)
     assert caught.value.kind == "invalid"
 
 
 def test_more_tokens_than_a_window_has_are_refused(tmp_path: Path) -> None:
     params = {**SMALL["autoround"], "seqlen": WINDOW_TOKENS + 1}
-    with pytest.raises(StageFailure, match=f"windows of {WINDOW_TOKENS} tokens"):
+    with pytest.raises(CallFailure, match=f"windows of {WINDOW_TOKENS} tokens"):
         act(tmp_path / "child", "autoround", params)

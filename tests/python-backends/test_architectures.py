@@ -16,14 +16,14 @@ from tiny_model import act, calibration
 from transformers import AutoModelForCausalLM
 from transformers.pytorch_utils import Conv1D
 
+from pare_backends.calls import verify
+from pare_backends.calls.import_model import ImportModelRequest, run
 from pare_backends.checkpoint import GridTensor, load_dequantized, read
 from pare_backends.checkpoint.load import round_inputs
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 from pare_backends.models.layout import layout_of
 from pare_backends.progress import silent_report
 from pare_backends.quantization.rounding import round_matrix
-from pare_backends.stages import verify
-from pare_backends.stages.import_model import ImportModelRequest, run
 
 ALL = sorted(set(configurations(64)) - {"granitemoe"})
 MIXTURES = ("mixtral", "qwen2_moe", "qwen3_moe")
@@ -264,7 +264,7 @@ def test_experts_in_one_tensor_are_refused_with_its_name(tmp_path: Path) -> None
     name = "model.layers.0.block_sparse_moe.input_linear.weight"
     assert facts(source)["unpackable"].startswith(f"{name} cannot be packed: its file holds all")
     for method, params in (("rtn", RTN), ("int8", {}), ("gptq", {}), ("autoround", {})):
-        with pytest.raises(StageFailure, match=r"input_linear\.weight cannot be packed") as caught:
+        with pytest.raises(CallFailure, match=r"input_linear\.weight cannot be packed") as caught:
             act(tmp_path / method, method, params, parent=source)
         assert caught.value.kind == "invalid"
     params = {"bits": 8, "group_size": 32, "targets": "embedding"}
@@ -297,14 +297,14 @@ def without(source: Path, out: Path, gone: str) -> Path:
 )
 def test_a_missing_weight_is_told(architecture: str, gone: str, said: str, tmp_path: Path) -> None:
     broken = without(model_dir(architecture), tmp_path / "broken", gone)
-    with pytest.raises(StageFailure, match="Cannot use") as caught:
+    with pytest.raises(CallFailure, match="Cannot use") as caught:
         facts(broken)
     assert said in caught.value.message and caught.value.kind == "bad_input"
 
 
 def test_no_parameter_is_left_at_random(tmp_path: Path) -> None:
     broken = without(model_dir("gpt2"), tmp_path / "broken", "ln_f.weight")
-    with pytest.raises(StageFailure, match=r"hold nothing for transformer\.ln_f\.weight"):
+    with pytest.raises(CallFailure, match=r"hold nothing for transformer\.ln_f\.weight"):
         load_dequantized(broken)
 
 

@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 from random_models import write_model
 
+from pare_backends.calls import apply
+from pare_backends.calls.import_model import ImportModelRequest
+from pare_backends.calls.import_model import run as import_model
 from pare_backends.models import facts
 from pare_backends.progress import silent_report
-from pare_backends.stages import apply
-from pare_backends.stages.import_model import ImportModelRequest
-from pare_backends.stages.import_model import run as import_model
 
 OF_THE_BASELINE = {
     "model_name", "source", "path", "revision", "dtype", "original_bytes", "grid", "chat_template",

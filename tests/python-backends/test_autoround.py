@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from tiny_model import act, tiny_dir
 
+from pare_backends.calls.verify import compare
 from pare_backends.checkpoint import read
 from pare_backends.models.layout import layout_of
-from pare_backends.stages.verify import compare
 
 FEW = {"iters": 2, "samples": 4, "seqlen": 32}
 

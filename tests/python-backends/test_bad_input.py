@@ -13,7 +13,7 @@ from tiny_model import act, tiny_dir
 from pare_backends.checkpoint import load_dequantized, read
 from pare_backends.checkpoint.load import load_tokenizer
 from pare_backends.evaluation.calibration import draw_windows
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 
 VOCABULARY = 67  # no group, and no word of packed values, divides it
 METHODS: list[tuple[str, dict[str, Any]]] = [
@@ -71,7 +71,7 @@ def drawn(text: list[str], tokens: int = 32) -> Any:
 
 
 def test_text_shorter_than_a_window_is_one_sentence() -> None:
-    with pytest.raises(StageFailure, match="Cannot make a calibration window of 32 tokens") as said:
+    with pytest.raises(CallFailure, match="Cannot make a calibration window of 32 tokens") as said:
         drawn(["the red fox"])
     assert said.value.hint is not None
 
@@ -80,6 +80,6 @@ def test_text_that_the_tokenizer_does_not_know_is_one_sentence() -> None:
     """Windows of one token for every word would calibrate by a text that says nothing."""
     unknown = ["今日は とても いい 天気 です ね " * 40]
     assert len(drawn(["the red fox lives in the den . " * 40]).ids) == 2
-    with pytest.raises(StageFailure, match="knows next to nothing of it") as said:
+    with pytest.raises(CallFailure, match="knows next to nothing of it") as said:
         drawn(unknown)
     assert said.value.kind == "bad_input"

@@ -20,7 +20,7 @@ from pare_backends.cache.kept import kept_bytes, kept_tokens
 from pare_backends.cache.policy import Seen, policy_of
 from pare_backends.cache.reading import follow, read_context
 from pare_backends.checkpoint import load_dequantized
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 from pare_backends.kv_cache.streaming import SinksAndWindow
 
 CONTEXT, AFTER = 40, 12
@@ -121,7 +121,7 @@ def test_what_cannot_be_cut_is_refused_and_left_as_it_was(
     model, _ = load_dequantized(write_model(architecture, tmp_path))
     own = model.config._attn_implementation
     why = "DynamicSlidingWindowLayer" if architecture == "gemma3" else "AttentionInterface|takes no"
-    with pytest.raises(StageFailure, match=f"Cannot keep a part of the cache of .*({why})"):
+    with pytest.raises(CallFailure, match=f"Cannot keep a part of the cache of .*({why})"):
         attach_policy(model, LastRow(20))
     assert policy_of(model) is None
     assert model.config._attn_implementation == own

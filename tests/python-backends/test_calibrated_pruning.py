@@ -13,16 +13,16 @@ import torch
 from random_models import write_model
 from tiny_model import accuracy, act, calibration, tiny_dir
 
+from pare_backends.calls import apply
+from pare_backends.calls.apply import ApplyRequest
 from pare_backends.checkpoint import load_dequantized, read, weight_files
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 from pare_backends.models.layout import layout_of
 from pare_backends.progress import silent_report
 from pare_backends.pruning import sparsegpt, wanda
 from pare_backends.pruning.block_pass import Inputs
 from pare_backends.pruning.calibrated import row_norms
 from pare_backends.pruning.magnitude import keep_pattern
-from pare_backends.stages import apply
-from pare_backends.stages.apply import ApplyRequest
 
 METHODS = ("wanda", "sparsegpt")
 DATA = {"samples": 8, "tokens": 48}
@@ -237,7 +237,7 @@ def test_sparsegpt_with_inputs_of_no_pattern_is_magnitude_pruning() -> None:
 
 def test_second_moments_that_cannot_be_inverted_are_refused() -> None:
     layer = torch.nn.Linear(16, 8, bias=False)
-    with pytest.raises(StageFailure, match="of its inputs cannot be inverted") as caught:
+    with pytest.raises(CallFailure, match="of its inputs cannot be inverted") as caught:
         sparsegpt.sparsify(sparsegpt.Params(), "q", layer, Inputs(-torch.eye(16), 1), 0.5, (0, 0))
     assert "dampening" in (caught.value.hint or "")
 
@@ -311,7 +311,7 @@ def test_a_full_disk_is_one_sentence_and_leaves_no_half_block(
 
     monkeypatch.setattr("safetensors.torch.save_file", half_of_it)
     said = "Cannot keep the block model.layers.0 that is pruned: no space left on the disk"
-    with pytest.raises(StageFailure, match=said) as failed:
+    with pytest.raises(CallFailure, match=said) as failed:
         apply.run(request(tmp_path / "child", "wanda", work), silent_report())
     assert failed.value.kind == "disk_full" and "PARE_HOME" in (failed.value.hint or "")
     assert not list(work.iterdir()) and not (tmp_path / "child").exists()
@@ -349,7 +349,7 @@ def test_other_architectures_are_pruned_where_they_multiply(
 def test_what_cannot_be_had_is_refused_before_any_work(
     tmp_path: Path, method: str, params: dict[str, Any], why: str
 ) -> None:
-    with pytest.raises(StageFailure, match=why):
+    with pytest.raises(CallFailure, match=why):
         prune(tmp_path / "child", method, **params)
     assert not (tmp_path / "child").exists()
 
@@ -359,7 +359,7 @@ def test_a_rounded_model_is_not_pruned_and_a_pruned_one_keeps_its_zeros(
     tmp_path: Path, method: str
 ) -> None:
     act(tmp_path / "rounded", "rtn", {"bits": 8, "group_size": 32})
-    with pytest.raises(StageFailure, match="quantized already"):
+    with pytest.raises(CallFailure, match="quantized already"):
         prune(tmp_path / "one", method, tmp_path / "rounded")
     prune(tmp_path / "two", method, sparsity=0.3)
     result = prune(tmp_path / "three", method, tmp_path / "two", sparsity=0.5)

@@ -11,11 +11,11 @@ import pruning_fixtures as fixtures
 import pytest
 from pruning_fixtures import logits, model_dir, plain_logits
 
+from pare_backends.calls import apply
 from pare_backends.checkpoint import read, write
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 from pare_backends.progress import silent_report
 from pare_backends.pruning.channels import Params, kept_channels, kept_groups
-from pare_backends.stages import apply
 
 PLAIN = ("gemma3", "granite", "llama", "mistral", "phi3", "qwen2", "qwen3")
 MLP_ALONE = ("falcon", "gpt2", "gpt_neox", "gptj", "opt")
@@ -98,7 +98,7 @@ def test_an_mlp_of_two_layers_becomes_narrower_beside_any_attention(
     before = logits(source)
     assert before.std() > 0.1
     assert np.abs(logits(tmp_path / "out") - before).max() <= 1e-5
-    with pytest.raises(StageFailure, match="heads go from q, k, v and o beside gate, up and down"):
+    with pytest.raises(CallFailure, match="heads go from q, k, v and o beside gate, up and down"):
         pruned(source, tmp_path / "heads", attention_ratio=0.5)
     assert not (tmp_path / "heads").exists()
 
@@ -145,7 +145,7 @@ def test_a_model_that_is_built_otherwise_is_refused_before_work(
     architecture: str, tmp_path: Path
 ) -> None:
     why = "names no width of the MLP" if architecture == "bloom" else "are a mixture's experts"
-    with pytest.raises(StageFailure, match=why) as caught:
+    with pytest.raises(CallFailure, match=why) as caught:
         pruned(model_dir(architecture), tmp_path / "out", attention_ratio=0.0)
     assert caught.value.kind == "invalid"
     assert not (tmp_path / "out").exists()
@@ -170,20 +170,20 @@ def test_what_else_depends_on_a_width_is_refused(tmp_path: Path) -> None:
         num_key_value_heads=2,
     )
     Olmo2ForCausalLM(config).save_pretrained(source)
-    with pytest.raises(StageFailure, match=r"_norm\.weight would need the shape"):
+    with pytest.raises(CallFailure, match=r"_norm\.weight would need the shape"):
         pruned(source, tmp_path / "out")
     assert pruned(source, tmp_path / "mlp", attention_ratio=0.0)["model"]["intermediate_size"] == 96
 
 
 def test_knobs_that_leave_everything_and_packed_parents_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(StageFailure, match="are left as they are"):
+    with pytest.raises(CallFailure, match="are left as they are"):
         pruned(model_dir("llama"), tmp_path / "a", mlp_ratio=0.1, attention_ratio=0.1, round_to=64)
     rounding = {"bits": 4, "group_size": 32}
     request = apply.ApplyRequest(
         str(model_dir("llama")), str(tmp_path / "q"), "quantization", "rtn", rounding, None, 0, None
     )
     apply.run(request, silent_report())
-    with pytest.raises(StageFailure, match="already in the parent"):
+    with pytest.raises(CallFailure, match="already in the parent"):
         pruned(tmp_path / "q", tmp_path / "b")
 
 
@@ -199,7 +199,7 @@ def test_a_narrower_model_is_rounded_by_groups_of_its_own_width(tmp_path: Path) 
         )  # fmt: skip
         return apply.run(request, silent_report())
 
-    with pytest.raises(StageFailure, match="it must divide the row's 96 weights"):
+    with pytest.raises(CallFailure, match="it must divide the row's 96 weights"):
         rtn("wrong", 64)
     assert rtn("right", 32)["model"]["intermediate_size"] == 96
     assert np.abs(logits(tmp_path / "right") - logits(tmp_path / "narrow")).max() < 1

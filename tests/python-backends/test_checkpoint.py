@@ -25,7 +25,7 @@ from pare_backends.checkpoint import (
 )
 from pare_backends.checkpoint.forms.packing import pack, unpack
 from pare_backends.checkpoint.stored import StoredTensors, file_entries
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 from pare_backends.quantization.rounding import round_matrix
 
 PROBE = torch.arange(3, 30)[None]
@@ -114,7 +114,7 @@ def test_a_quantized_tied_embedding_serves_the_output_head(tmp_path: Path) -> No
 
 def test_a_quantized_tensor_is_not_quantized_again(tmp_path: Path) -> None:
     act(tmp_path / "one", "rtn", {"bits": 8, "group_size": 32})
-    with pytest.raises(StageFailure, match="quantized already") as caught:
+    with pytest.raises(CallFailure, match="quantized already") as caught:
         act(tmp_path / "two", "rtn", {"bits": 4, "group_size": 32}, parent=tmp_path / "one")
     assert caught.value.kind == "invalid"
     assert not (tmp_path / "two").exists()
@@ -137,7 +137,7 @@ def test_large_models_are_written_in_shards(tmp_path: Path) -> None:
 def test_a_missing_shard_is_named(tmp_path: Path) -> None:
     paths = write(read(tiny_dir()), tmp_path / "shards", shard_bytes=40_000)
     paths[1].unlink()
-    with pytest.raises(StageFailure, match=paths[1].name):
+    with pytest.raises(CallFailure, match=paths[1].name):
         read(tmp_path / "shards")
 
 

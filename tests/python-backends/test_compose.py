@@ -17,7 +17,7 @@ from pare_backends.checkpoint.stored import file_entries
 from pare_backends.codec import compose
 from pare_backends.codec.composing import Codes
 from pare_backends.codec.settings import LADDERS, Matrix, Points, Seeds, Vectors, settings_of
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 from pare_backends.methods.context import Context
 from pare_backends.models.layout import layout_of
 from pare_backends.progress import silent_report
@@ -195,10 +195,10 @@ def test_what_was_encoded_before_a_kill_is_not_encoded_again(
 
 def test_what_cannot_be_composed_is_refused_in_words() -> None:
     params = compose.Params(2.0, "hyper_compression", samples=1, seqlen=16)
-    with pytest.raises(StageFailure, match="the smallest ones take"):
+    with pytest.raises(CallFailure, match="the smallest ones take"):
         compose.apply(read(tiny_dir()), params, context())
     gone = Codes(Path("nowhere"))
-    with pytest.raises(StageFailure, match="is not in nowhere any more"):
+    with pytest.raises(CallFailure, match="is not in nowhere any more"):
         gone.taken({"layer": "vptq_4_8"})
 
 

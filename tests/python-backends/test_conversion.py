@@ -18,13 +18,13 @@ from random_models import write_model
 from safetensors.numpy import load_file, save_file
 from tiny_model import tiny_dir
 
+from pare_backends.calls import check_conversion, convert
 from pare_backends.checkpoint import Checkpoint, GridTensor, read, write
 from pare_backends.conversion.formats import FORMATS
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 from pare_backends.models.layout import layout_of
 from pare_backends.progress import silent_report
 from pare_backends.quantization.rounding import round_matrix
-from pare_backends.stages import check_conversion, convert
 
 UP = "model.layers.1.mlp.up_proj"
 Q = "model.layers.0.self_attn.q_proj"
@@ -327,7 +327,7 @@ def test_a_wrong_configuration_and_a_missing_shard_are_caught(tmp_path: Path, fo
 
 
 def refusal(form: str, source: Path, out: Path) -> str:
-    with pytest.raises(StageFailure) as caught:
+    with pytest.raises(CallFailure) as caught:
         made(form, source, out)
     assert not out.exists()
     return caught.value.message
@@ -347,7 +347,7 @@ def test_what_a_format_cannot_hold_is_refused_before_work(tmp_path: Path) -> Non
     write(held, tmp_path / "embedding")
     for form in FORMATS:
         assert "model.embed_tokens" in refusal(form, tmp_path / "embedding", out)
-    with pytest.raises(StageFailure, match="auto-round"):
+    with pytest.raises(CallFailure, match="auto-round"):
         made("auto-rund", three, out)
 
 

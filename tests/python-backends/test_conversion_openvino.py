@@ -23,6 +23,7 @@ from runtime_fixtures import (
     run_worker,
 )
 
+from pare_backends.calls import prove_runtime
 from pare_backends.checkpoint import read, write
 from pare_backends.conversion.openvino_files import (
     convert_openvino,
@@ -31,12 +32,11 @@ from pare_backends.conversion.openvino_files import (
     refusal,
 )
 from pare_backends.conversion.write import read_source
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 from pare_backends.progress import silent_report
 from pare_backends.quantization.table_codes import encoded, format_named
 from pare_backends.runtimes.openvino.graph_file import save_graph, simplify_decoder
 from pare_backends.runtimes.openvino.graph_weights import build_model
-from pare_backends.stages import prove_runtime
 
 Q = "model.layers.0.self_attn.q_proj"
 UP = "model.layers.1.mlp.up_proj"
@@ -162,7 +162,7 @@ def test_what_it_cannot_hold_is_refused_before_work(tmp_path: Path) -> None:
         source = read_source(directory)
         found = refusal(source)
         assert found is not None
-        with pytest.raises(StageFailure, match="Cannot write an OpenVINO folder"):
+        with pytest.raises(CallFailure, match="Cannot write an OpenVINO folder"):
             convert_openvino(source, tmp_path / "files", silent_report())
         assert not (tmp_path / "files").exists()
         return found
@@ -191,13 +191,13 @@ def test_optimum_loads_the_whole_folder(tmp_path: Path, rounds: bool) -> None:
     else:
         tiny_artifact(source, symmetric=False)
     asked = {"format": "openvino", "artifact_dir": str(source)}
-    made = run_worker(python, {"stage": "convert", "output_dir": str(files), **asked})[-1]
+    made = run_worker(python, {"call": "convert", "output_dir": str(files), **asked})[-1]
     assert made["event"] == "result", made
     names = {path.name for path in files.iterdir()}
     assert made["result"]["notes"] == []
     assert {"openvino_tokenizer.xml", "openvino_detokenizer.xml", "tokenizer.json"} <= names
     assert "quantization_config" not in json.loads((files / "config.json").read_text())
-    found = run_worker(python, {"stage": "check_conversion", "files_dir": str(files), **asked})[-1]
+    found = run_worker(python, {"call": "check_conversion", "files_dir": str(files), **asked})[-1]
     facts = found["result"]
     assert facts["not_opened"] is None
     assert facts["opened_by"] == "optimum-intel openvino"

@@ -12,11 +12,11 @@ from safetensors.numpy import load_file
 from test_conversion import UP, Q, found, layers, made
 from tiny_model import tiny_dir
 
+from pare_backends.calls import convert
 from pare_backends.checkpoint import BitmaskTensor, StoredTensor, read, write
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 from pare_backends.progress import silent_report
 from pare_backends.quantization.rounding import round_matrix
-from pare_backends.stages import convert
 
 
 def pruned(
@@ -70,7 +70,7 @@ def test_pruned_layers_beside_packed_ones_are_written_with_their_zeros(tmp_path:
 
 
 def test_a_wholly_pruned_trial_is_no_gptq(tmp_path: Path) -> None:
-    with pytest.raises(StageFailure, match=r"zeros and all.*take compressed-tensors, gguf or open"):
+    with pytest.raises(CallFailure, match=r"zeros and all.*take compressed-tensors, gguf or open"):
         made("gptq", pruned(tmp_path / "source"), tmp_path / "files")
 
 

@@ -13,11 +13,11 @@ from lm_eval.api.instance import Instance
 from test_evaluate import CHOICES, evaluate
 
 from pare_backends.cache.reading import read_context
+from pare_backends.calls.evaluate import OriginalModel
 from pare_backends.checkpoint import load_dequantized
 from pare_backends.checkpoint.setting import Setting, write_setting
 from pare_backends.evaluation.packed.language_model import PackedLM
-from pare_backends.failures import StageFailure
-from pare_backends.stages.evaluate import OriginalModel
+from pare_backends.failures import CallFailure
 
 BUDGET = 16
 PARENT = "0123456789abcdef"
@@ -223,7 +223,7 @@ def test_whole_texts_are_refused_before_any_work(
     model_dir: Path, setting_dir: Path, tmp_path: Path
 ) -> None:
     _, task = choice_task(tmp_path)
-    with pytest.raises(StageFailure, match="one pass over a text says nothing") as raised:
+    with pytest.raises(CallFailure, match="one pass over a text says nothing") as raised:
         evaluate(setting_dir, [task], {task.task: [0]}, tmp_path, weights_dir=str(model_dir))
     assert "where 16 tokens a head, those that its last 4" in raised.value.message
     assert not (tmp_path / "samples.parquet").exists()

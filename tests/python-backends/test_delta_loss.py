@@ -14,12 +14,12 @@ from random_models import write_model
 from test_gptq import divergence
 from tiny_model import act, calibration, tiny_dir
 
+from pare_backends.calls.sensitivity import Request, run
 from pare_backends.checkpoint import load_dequantized, read
 from pare_backends.progress import silent_report
 from pare_backends.quantization.mixing import delta_loss
 from pare_backends.quantization.mixing.delta_loss import delta_losses, given
 from pare_backends.quantization.mixing.formats import Format
-from pare_backends.stages.sensitivity import Request, run
 
 GRIDS = [Format(3, 32), Format(4, -1), Format(2, 64, symmetric=False)]
 PARAMS = {"average_bits": 3.75, "layer_bits": "2-3-4-8", "group_size": 32, "seqlen": 64}

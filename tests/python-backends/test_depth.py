@@ -16,7 +16,7 @@ from runtime_fixtures import adapted
 from tiny_model import act, tiny_copy, tiny_dir
 
 from pare_backends.checkpoint import load_dequantized, read, write
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 from pare_backends.models.blocks import blocks_of
 from pare_backends.models.layout import layout_of
 from pare_backends.pruning.block_scores import skipped
@@ -170,16 +170,16 @@ def test_what_cannot_be_cut_is_refused_before_work(tmp_path: Path) -> None:
         ({"rounds": 2}, "1 blocks in 2 rounds"),
         ({"samples": 17}, "the study has 16 windows of 64 tokens"),
     ):
-        with pytest.raises(StageFailure, match=why):
+        with pytest.raises(CallFailure, match=why):
             pruned(tiny_dir(), out, "depth", **{**KNOBS, **knobs})
     one = four_blocks("one", lambda vocabulary: llama(vocabulary, num_hidden_layers=1))
-    with pytest.raises(StageFailure, match="Cannot cut 1 of 1 blocks: at most 0 can go"):
+    with pytest.raises(CallFailure, match="Cannot cut 1 of 1 blocks: at most 0 can go"):
         pruned(one, out, "depth", **KNOBS)
     act(tmp_path / "packed", "rtn", {"bits": 4, "group_size": 32})
-    with pytest.raises(StageFailure, match="already in the parent"):
+    with pytest.raises(CallFailure, match="already in the parent"):
         pruned(tmp_path / "packed", out, "depth", **KNOBS)
     for method in ("depth", "channels"):
-        with pytest.raises(StageFailure, match="an adapter lies beside the parent's weights"):
+        with pytest.raises(CallFailure, match="an adapter lies beside the parent's weights"):
             pruned(adapted(tiny_dir(), tmp_path / f"a-{method}"), out, method, **KNOBS)
     assert not out.exists()
 
@@ -192,7 +192,7 @@ def test_blocks_that_are_not_alike_are_refused(tmp_path: Path) -> None:
         experts = {"num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 64}
         return Qwen3MoeConfig(**own, **experts, mlp_only_layers=[1])
 
-    with pytest.raises(StageFailure, match="are of different shapes"):
+    with pytest.raises(CallFailure, match="are of different shapes"):
         pruned(four_blocks("unlike", mixture), tmp_path / "a", "depth", **KNOBS)
 
     def numbered(vocabulary: int) -> Any:
@@ -203,7 +203,7 @@ def test_blocks_that_are_not_alike_are_refused(tmp_path: Path) -> None:
             vocab_size=vocabulary, **sizes, **ends, scale_attn_by_inverse_layer_idx=True
         )
 
-    with pytest.raises(StageFailure, match="a block computes by its own number"):
+    with pytest.raises(CallFailure, match="a block computes by its own number"):
         pruned(four_blocks("numbered", numbered), tmp_path / "b", "depth", **KNOBS)
 
 
@@ -213,6 +213,6 @@ def test_scores_that_are_no_numbers_are_named(tmp_path: Path) -> None:
     broken = np.array(checkpoint.floats[name], dtype=np.float32)
     broken[0, 0] = np.nan
     write(checkpoint.with_floats({name: broken}), tmp_path / "nan")
-    with pytest.raises(StageFailure, match="Cannot weigh block 1: its score") as caught:
+    with pytest.raises(CallFailure, match="Cannot weigh block 1: its score") as caught:
         pruned(tmp_path / "nan", tmp_path / "out", "depth", **KNOBS)
     assert caught.value.kind == "not_a_number"

@@ -21,14 +21,14 @@ from distillation_fixtures import (
 )
 from tiny_model import calibration, tiny_copy, tiny_dir
 
+from pare_backends.calls import apply, import_model
+from pare_backends.calls.import_model import ImportModelRequest
 from pare_backends.checkpoint import BitmaskTensor, formula_bytes, read
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 from pare_backends.finetuning.whole_weights import open_weights
 from pare_backends.methods.context import Context
 from pare_backends.models.layout import layout_of
 from pare_backends.progress import Report, silent_report
-from pare_backends.stages import apply, import_model
-from pare_backends.stages.import_model import ImportModelRequest
 
 TAUGHT = {"lr": 1e-3, "steps": 40, "tokens": 32, "top_k": 16, "batch": 2}
 WEIGHTS = "model.safetensors"
@@ -37,7 +37,7 @@ WEIGHTS = "model.safetensors"
 def distill(
     out: Path, parent: Path, report: Report | None = None, work: Path | None = None, **params: Any
 ) -> dict[str, Any]:
-    """The stage's result; the child lies in `out`."""
+    """The call's result; the child lies in `out`."""
     asked = request(out, parent, "distillation", "distill", **{**TAUGHT, **params})
     asked = dataclasses.replace(asked, work_dir=None if work is None else str(work))
     return apply.run(asked, report or silent_report())
@@ -180,7 +180,7 @@ def test_beside_a_rounded_parent_factors_learn_and_its_integers_stay(tmp_path: P
     rounding = {"bits": 3, "group_size": 32}
     rounded = act(tmp_path / "rounded", tiny_dir(), "quantization", "rtn", **rounding)
     for weights in ("all", "factors"):
-        with pytest.raises(StageFailure, match="it is quantized already in the parent") as refused:
+        with pytest.raises(CallFailure, match="it is quantized already in the parent") as refused:
             distill(tmp_path / weights, rounded, student_weights=weights)
         assert refused.value.kind == "invalid"
     distill(tmp_path / "model", rounded, student_weights="adapter", lr=5e-3, kd_share=0.9)
@@ -209,11 +209,11 @@ def test_a_student_with_another_tokenizer_is_refused_with_the_first_difference(
     swapped = {one: vocabulary[other], other: vocabulary[one]}
     student = renamed(tmp_path / "student", swapped)
     said = f"the token '{one}' is 6 in the student's, 5 in the teacher's"
-    with pytest.raises(StageFailure, match=said) as refused:
+    with pytest.raises(CallFailure, match=said) as refused:
         distill(tmp_path / "model", student)
     assert refused.value.kind == "bad_input"
     more = renamed(tmp_path / "more", {"unheard-of": len(vocabulary)})
-    with pytest.raises(StageFailure, match=r"'unheard-of' is .* missing in the teacher's"):
+    with pytest.raises(CallFailure, match=r"'unheard-of' is .* missing in the teacher's"):
         distill(tmp_path / "model", more)
     assert not (tmp_path / "model").exists()
 
@@ -227,7 +227,7 @@ def test_a_named_student_is_trained_in_the_place_of_the_untouched_model(
     assert done["model"]["intermediate_size"] == 64 < 128
     assert done["formula_bytes"] == formula_bytes(read(narrow))
     assert kl_to_original(tmp_path / "m") < 0.5 * kl_to_original(narrow)
-    with pytest.raises(StageFailure, match="the study names none, or an action before"):
+    with pytest.raises(CallFailure, match="the study names none, or an action before"):
         distill(tmp_path / "none", tiny_dir(), student_from="named")
 
 
@@ -241,7 +241,7 @@ def test_a_student_is_imported_with_the_teachers_tokenizer_alone(
     assert imported(narrow)["intermediate_size"] == 64
     vocabulary = json.loads((tiny_dir() / "tokenizer.json").read_text())["model"]["vocab"]
     more = renamed(tmp_path / "more", {"unheard-of": len(vocabulary)})
-    with pytest.raises(StageFailure, match="its tokenizer is another one than the teacher's"):
+    with pytest.raises(CallFailure, match="its tokenizer is another one than the teacher's"):
         imported(more)
 
 
@@ -249,5 +249,5 @@ def test_hidden_states_of_another_width_are_refused(tmp_path: Path) -> None:
     wide = tiny_copy(tmp_path / "wide", hidden_size=128)
     asked = request(tmp_path / "m", tiny_dir(), "distillation", "distill", hidden_weight=0.5)
     asked = dataclasses.replace(asked, params={**TAUGHT, **asked.params}, original_dir=str(wide))
-    with pytest.raises(StageFailure, match="the student's are 64 wide, the teacher's 128"):
+    with pytest.raises(CallFailure, match="the student's are 64 wide, the teacher's 128"):
         apply.run(asked, silent_report())

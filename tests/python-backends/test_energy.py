@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pare_backends.failures import StageFailure
+from pare_backends.calls import inspect_device
+from pare_backends.failures import CallFailure
 from pare_backends.measuring import bandwidth, energy, energy_tables
 from pare_backends.measuring.energy_tables import CpuPower
-from pare_backends.stages import inspect_device
 
 FOUR_WATTS = CpuPower(4.0, "a test")
 
@@ -81,7 +81,7 @@ def test_a_kilowatt_hour_emits_what_its_country_does() -> None:
 
 def test_an_unknown_country_is_refused_with_the_nearest() -> None:
     with pytest.raises(
-        StageFailure, match=r'^Unknown country "DEUX"[.] Did you mean "DEU"[?]$'
+        CallFailure, match=r'^Unknown country "DEUX"[.] Did you mean "DEU"[?]$'
     ) as it:
         energy_tables.carbon_intensity("DEUX")
     assert it.value.hint is not None and "alpha-3" in it.value.hint

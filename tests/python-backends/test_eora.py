@@ -13,17 +13,17 @@ from distillation_fixtures import act as teach
 from test_gptq import divergence
 from tiny_model import act, calibration, tiny_dir
 
+from pare_backends.calls import apply
+from pare_backends.calls.apply import ApplyRequest
 from pare_backends.checkpoint import formula_bytes, read
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 from pare_backends.progress import silent_report
 from pare_backends.quantization.correction.eigenspace import factors, weighted_error
 from pare_backends.quantization.eora import Params
-from pare_backends.stages import apply
-from pare_backends.stages.apply import ApplyRequest
 
 
 def eora(out: Path, parent: Path, reference: Path | None = None, **params: Any) -> dict[str, Any]:
-    """The stage's result; the child lies in `out`."""
+    """The call's result; the child lies in `out`."""
     request = ApplyRequest(
         parent_dir=str(parent),
         output_dir=str(out),
@@ -176,15 +176,15 @@ def test_it_follows_on_every_rounding(method: str, params: dict[str, Any], tmp_p
 
 
 def test_what_cannot_be_corrected_is_one_sentence(rounded: Path, tmp_path: Path) -> None:
-    with pytest.raises(StageFailure, match=r"rank 33: .* is 32 wide"):
+    with pytest.raises(CallFailure, match=r"rank 33: .* is 32 wide"):
         eora(tmp_path / "wide", rounded, rank=33)
     act(tmp_path / "awq", "awq", {"bits": 3, "group_size": 32})
-    with pytest.raises(StageFailure, match=r"norm\.weight is not what it was: scales are folded"):
+    with pytest.raises(CallFailure, match=r"norm\.weight is not what it was: scales are folded"):
         eora(tmp_path / "folded", tmp_path / "awq", rank=4)
-    with pytest.raises(StageFailure, match="nothing has rounded or pruned it"):
+    with pytest.raises(CallFailure, match="nothing has rounded or pruned it"):
         eora(tmp_path / "alone", tiny_dir(), rank=4)
     eora(tmp_path / "once", rounded, rank=4)
-    with pytest.raises(StageFailure, match="lies beside the parent's weights already"):
+    with pytest.raises(CallFailure, match="lies beside the parent's weights already"):
         eora(tmp_path / "twice", tmp_path / "once", rank=4)
 
 

@@ -12,12 +12,12 @@ import torch
 from evaluation_fixtures import Events, random_checkpoint, wire_task, words, write_rows
 from pyarrow import parquet
 
+from pare_backends.calls.apply import ApplyRequest
+from pare_backends.calls.apply import run as apply
+from pare_backends.calls.evaluate import EvaluateRequest, run
 from pare_backends.checkpoint import load_dequantized
 from pare_backends.evaluation.tasks.wire_task import SampleSelection, WireTask
-from pare_backends.failures import StageFailure
-from pare_backends.stages.apply import ApplyRequest
-from pare_backends.stages.apply import run as apply
-from pare_backends.stages.evaluate import EvaluateRequest, run
+from pare_backends.failures import CallFailure
 
 CHOICES = ["den", "garden mill", "the tower", "pond"]
 
@@ -30,7 +30,7 @@ def model_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def evaluate(
     model_dir: Path, tasks: list[WireTask], rows: dict[str, list[int]], out: Path, **changes: Any
 ) -> tuple[dict[str, Any], list[dict[str, Any]], Events]:
-    """Result, samples and events of the stage."""
+    """Result, samples and events of the call."""
     events = Events()
     request = EvaluateRequest(
         artifact_dir=str(model_dir),
@@ -229,7 +229,7 @@ def test_a_broken_model_is_not_a_number(name: str, model_dir: Path, tmp_path: Pa
     save_file(tensors, broken / "model.safetensors", metadata={"format": "pt"})
     rows = prompt_rows(2) if name == "custom_prompt_answer" else [{"text": words(300)}]
     task = wire_task(name, write_rows(tmp_path / "d.jsonl", rows))
-    with pytest.raises(StageFailure) as caught:
+    with pytest.raises(CallFailure) as caught:
         evaluate(broken, [task], {name: [0]}, tmp_path)
     assert caught.value.kind == "not_a_number"
     assert not (tmp_path / "samples.parquet").exists()
@@ -247,20 +247,20 @@ def test_a_task_that_fails_leaves_the_others_their_figures(model_dir: Path, tmp_
     (refused,) = result["refused"]
     assert (refused["task"], refused["kind"]) == (long.task, "bad_input")
     assert "in windows of 300 tokens: the model reads 256" in refused["message"]
-    with pytest.raises(StageFailure, match="windows of 300 tokens"):
+    with pytest.raises(CallFailure, match="windows of 300 tokens"):
         evaluate(model_dir, [long], {long.task: [0]}, tmp_path)
 
 
-def test_a_machine_that_runs_out_of_memory_fails_the_stage(
+def test_a_machine_that_runs_out_of_memory_fails_the_call(
     model_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It may do all tasks another time: nothing is said of the model."""
-    from pare_backends.stages import evaluate as stage
+    from pare_backends.calls import evaluate as call
 
     def full(*_: Any) -> None:
         raise MemoryError
 
-    monkeypatch.setattr(stage, "ask_harness", full)
+    monkeypatch.setattr(call, "ask_harness", full)
     task = wire_task("custom_prompt_answer", write_rows(tmp_path / "a.jsonl", prompt_rows(4)))
     path = write_rows(tmp_path / "b.jsonl", [{"text": words(90)}])
     text = wire_task("custom_text", path, window_tokens=32)
@@ -281,14 +281,14 @@ def test_a_wrong_request_is_refused(
 ) -> None:
     path = write_rows(tmp_path / "d.jsonl", prompt_rows(5))
     task = wire_task("custom_prompt_answer", path, metric=metric)
-    with pytest.raises(StageFailure, match=reason) as caught:
+    with pytest.raises(CallFailure, match=reason) as caught:
         evaluate(model_dir, [task], {task.task: rows}, tmp_path)
     assert caught.value.kind == "bad_input"
 
 
 @pytest.mark.parametrize("name", ["", "Half", "../up", "half-way", "a" * 33])
 def test_a_rung_of_no_name_is_refused(name: str, tmp_path: Path) -> None:
-    with pytest.raises(StageFailure, match="Cannot evaluate on the rung") as caught:
+    with pytest.raises(CallFailure, match="Cannot evaluate on the rung") as caught:
         evaluate(tmp_path, [], {}, tmp_path, fidelity=name)
     assert caught.value.kind == "bad_input"
 

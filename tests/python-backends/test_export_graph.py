@@ -9,7 +9,7 @@ import pytest
 from runtime_fixtures import exported_graph, random_llama
 
 from pare_backends.checkpoint import read
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 from pare_backends.progress import silent_report
 from pare_backends.runtimes.openvino.make import check_disk, make
 
@@ -30,19 +30,19 @@ def test_export_graph_leaves_nothing_but_the_graph() -> None:
 
 
 def test_export_graph_refuses_a_directory_without_config(tmp_path: Path) -> None:
-    with pytest.raises(StageFailure, match=r"config\.json") as caught:
+    with pytest.raises(CallFailure, match=r"config\.json") as caught:
         make(tmp_path, tmp_path, False, silent_report())
     assert caught.value.kind == "bad_input"
 
 
 def test_export_graph_refuses_a_models_own_code(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text(json.dumps({"auto_map": {"AutoModel": "m.M"}}))
-    with pytest.raises(StageFailure, match="its own code"):
+    with pytest.raises(CallFailure, match="its own code"):
         make(tmp_path, tmp_path, False, silent_report())
 
 
 def test_export_graph_asks_for_the_disk_before_it_writes(tmp_path: Path) -> None:
     check_disk(tmp_path, 0)
-    with pytest.raises(StageFailure, match=r"1000000000\.00 GB may be needed") as caught:
+    with pytest.raises(CallFailure, match=r"1000000000\.00 GB may be needed") as caught:
         check_disk(tmp_path, 10**18)
     assert caught.value.kind == "disk_full"

@@ -36,7 +36,7 @@ def graph_dir(architecture: str) -> Path:
     output = folder() / f"{architecture}-graph"
     source = str(model_dir(architecture))
     request = {
-        "stage": "make_form", "runtime": "openvino", "artifact_dir": source,
+        "call": "make_form", "runtime": "openvino", "artifact_dir": source,
         "output_dir": str(output), "exact": False,
     }  # fmt: skip
     events = run_worker(python, request)

@@ -2,7 +2,7 @@ import errno
 
 import pytest
 
-from pare_backends.failures import StageFailure, classify
+from pare_backends.failures import CallFailure, classify
 
 
 class OutOfMemoryError(RuntimeError):
@@ -48,8 +48,8 @@ def test_torch_s_own_refusal_of_memory_is_out_of_memory() -> None:
     assert classify(caught.value, "apply").kind == "out_of_memory"
 
 
-def test_a_stage_failure_wins_over_what_wraps_it_and_has_no_traceback() -> None:
-    failure = classify(wrapped(StageFailure("invalid", "no GPU", "use rtn")), "apply")
+def test_a_call_failure_wins_over_what_wraps_it_and_has_no_traceback() -> None:
+    failure = classify(wrapped(CallFailure("invalid", "no GPU", "use rtn")), "apply")
     assert (failure.kind, failure.message, failure.hint) == ("invalid", "no GPU", "use rtn")
     assert failure.traceback is None
 
@@ -62,4 +62,4 @@ def test_a_crash_carries_its_traceback_and_one_line_of_text() -> None:
 
 def test_an_unknown_kind_cannot_be_raised() -> None:
     with pytest.raises(ValueError, match="Unknown failure kind"):
-        StageFailure("broken", "x")
+        CallFailure("broken", "x")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tiny_model import act, tiny_dir
 
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 from pare_backends.measuring.action_energy import METRICS, ActionEnergy
 from pare_backends.measuring.energy_tables import CpuPower
 from pare_backends.methods.figures import MAX_FIGURES, Figure, checked
@@ -16,7 +16,7 @@ from pare_backends.models.layout import layout_of
 SOUND = Figure("heads_cut", "model.layers.0.self_attn", 3.0, "heads")
 
 
-def test_a_method_s_figures_are_those_of_the_stage(tmp_path: Path) -> None:
+def test_a_method_s_figures_are_those_of_the_call(tmp_path: Path) -> None:
     result = act(tmp_path / "child", "magnitude", {"sparsity": 0.5}, agent="pruning")
     *own, energy = result["figures"]
     assert energy["metric"] in METRICS.values() and energy["unit"] == "J"
@@ -58,6 +58,6 @@ def test_figures_keep_their_order() -> None:
     ],
 )
 def test_what_cannot_be_kept_is_refused(figures: list[Figure], why: str) -> None:
-    with pytest.raises(StageFailure, match=why) as caught:
+    with pytest.raises(CallFailure, match=why) as caught:
         checked(figures)
     assert caught.value.kind == "crash"

@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 from evaluation_fixtures import Events, write_rows
 
+from pare_backends.calls.find_tasks import AskedTask, FindTasksRequest, named_tasks, run
 from pare_backends.evaluation.tasks.records import read_records
 from pare_backends.evaluation.tasks.task_file import KEYS
 from pare_backends.evaluation.tasks.task_index import TaskIndex, build_index, members, tasks_folder
-from pare_backends.failures import StageFailure
-from pare_backends.stages.find_tasks import AskedTask, FindTasksRequest, named_tasks, run
+from pare_backends.failures import CallFailure
 
 ROWS = [{"question": f"{i}?", "choices": ["a", "b"], "answer": i % 2} for i in range(4)]
 TASK = """
@@ -128,7 +128,7 @@ def test_rows_may_be_one_list_of_a_json_file(tmp_path: Path) -> None:
     task = found(written(tmp_path, TASK.replace("own.jsonl", "own.json")))
     assert read_records(Path(task["data_path"])) == ROWS
     Path(task["data_path"]).write_text('[{"a": 1},')
-    with pytest.raises(StageFailure, match=r"own\.json: it is no JSON"):
+    with pytest.raises(CallFailure, match=r"own\.json: it is no JSON"):
         read_records(Path(task["data_path"]))
 
 
@@ -176,7 +176,7 @@ def test_a_group_is_its_tasks(index: TaskIndex) -> None:
     assert len(members(index, "mmlu")) == 57
     # The tag of one of them stands in the document that it includes.
     assert members(index, "ai2_arc") == ["arc_challenge", "arc_easy"]
-    with pytest.raises(StageFailure, match=r"stands for .* tasks, and each is a benchmark"):
+    with pytest.raises(CallFailure, match=r"stands for .* tasks, and each is a benchmark"):
         named_tasks(index, "belebele")
 
 
@@ -190,7 +190,7 @@ def test_a_group_is_its_tasks(index: TaskIndex) -> None:
     ],
 )
 def test_a_task_that_cannot_be_had_says_why(name: str, said: str, index: TaskIndex) -> None:
-    with pytest.raises(StageFailure, match=said):
+    with pytest.raises(CallFailure, match=said):
         named_tasks(index, name)
 
 
@@ -205,7 +205,7 @@ def test_the_keys_are_lm_evals_own() -> None:
 def test_neither_torch_nor_lm_eval_is_loaded(tmp_path: Path) -> None:
     code = (
         "import sys\n"
-        "from pare_backends.stages.find_tasks import file_task\n"
+        "from pare_backends.calls.find_tasks import file_task\n"
         "from pathlib import Path\n"
         f"file_task(Path({str(written(tmp_path))!r}), False)\n"
         "print([name for name in ('torch', 'lm_eval', 'datasets') if name in sys.modules])\n"

@@ -11,7 +11,7 @@ from test_gptq import divergence
 from tiny_model import act, tiny_dir
 
 from pare_backends.checkpoint import read
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 from pare_backends.quantization.fisher_clip import LEAST_SHARE, Params, clipped
 from pare_backends.quantization.rounding import grid, ranges
 
@@ -75,12 +75,12 @@ def test_it_stays_nearer_than_rounding(bits: int, tmp_path: Path) -> None:
 
 
 def test_a_group_that_does_not_divide_a_row_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(StageFailure, match="in groups of 48"):
+    with pytest.raises(CallFailure, match="in groups of 48"):
         act(tmp_path / "child", "fisher_clip", {"group_size": 48})
 
 
 def test_what_is_not_finite_is_refused() -> None:
-    with pytest.raises(StageFailure, match="not finite"):
+    with pytest.raises(CallFailure, match="not finite"):
         clipped("w", np.full((2, 64), np.nan, np.float32), np.ones((2, 64), np.float32), Params())
 
 

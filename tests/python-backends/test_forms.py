@@ -24,7 +24,7 @@ from pare_backends.checkpoint import (
     write,
 )
 from pare_backends.checkpoint.stored import StoredTensors, file_entries
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 from pare_backends.models.checks import check_config
 from pare_backends.runtimes.stored_weights import StoredWeights
 
@@ -153,7 +153,7 @@ def test_parts_that_do_not_fit_together_are_named(
     assert callable(change)
     parts[f"layer.{part}"] = change(parts[f"layer.{part}"])
     save_file(parts, str(path))
-    with pytest.raises(StageFailure, match="layer: its mask has") as caught:
+    with pytest.raises(CallFailure, match="layer: its mask has") as caught:
         read(tmp_path)
     assert caught.value.kind == "bad_input"
 
@@ -164,7 +164,7 @@ def test_a_mask_without_its_values_is_named(tmp_path: Path) -> None:
     (path,) = write(checkpoint_of({"layer": BitmaskTensor.of(sparse((8, 9), 0.5))}), tmp_path)
     stored = StoredTensors(file_entries(path))
     save_file({n: stored[n] for n in stored if n != "layer.weight"}, str(path))
-    with pytest.raises(StageFailure, match=r"no layer\.weight"):
+    with pytest.raises(CallFailure, match=r"no layer\.weight"):
         read(tmp_path)
 
 
@@ -175,7 +175,7 @@ def test_a_form_of_a_later_pare_is_refused_by_name(tmp_path: Path) -> None:
     config["pare_stored_forms"]["spiral"] = {"version": 1}
     path.write_text(json.dumps(config))
     with pytest.raises(
-        StageFailure, match="'spiral', this pare knows grid, bitmask, seeds, lattice"
+        CallFailure, match="'spiral', this pare knows grid, bitmask, seeds, lattice"
     ):
         read(tmp_path)
 
@@ -220,7 +220,7 @@ def test_a_runtime_gets_a_bitmask_as_the_floats_that_it_stands_for(tmp_path: Pat
 def test_a_bitmask_is_no_baseline(tmp_path: Path) -> None:
     bitmask_child(tmp_path)
     config = json.loads((tmp_path / "config.json").read_text())
-    with pytest.raises(StageFailure, match="stored as bitmask"):
+    with pytest.raises(CallFailure, match="stored as bitmask"):
         check_config(tmp_path, config, trust_remote_code=False)
 
 
@@ -233,7 +233,7 @@ def test_a_grid_stays_and_a_bitmask_may_be_replaced(tmp_path: Path) -> None:
         lambda: rounded.with_stored({LAYER: BitmaskTensor.of(np.eye(3))}),
         lambda: rounded.with_floats({f"{LAYER}.weight": np.eye(3)}),
     ):
-        with pytest.raises(StageFailure, match="quantized already") as caught:
+        with pytest.raises(CallFailure, match="quantized already") as caught:
             change()
         assert caught.value.kind == "invalid"
 

@@ -11,14 +11,14 @@ import pytest
 from evaluation_fixtures import Events, random_checkpoint, wire_scorer, wire_task, words, write_rows
 from test_evaluate import evaluate
 
+from pare_backends.calls.find_tasks import AskedTask, FindTasksRequest
+from pare_backends.calls.find_tasks import run as find_tasks
+from pare_backends.calls.prepare_data import PrepareDataRequest
+from pare_backends.calls.prepare_data import run as prepare_data
 from pare_backends.evaluation.tasks.documents import load_documents
 from pare_backends.evaluation.tasks.task_check import check_task
 from pare_backends.evaluation.tasks.wire_task import WireTask
-from pare_backends.failures import StageFailure
-from pare_backends.stages.find_tasks import AskedTask, FindTasksRequest
-from pare_backends.stages.find_tasks import run as find_tasks
-from pare_backends.stages.prepare_data import PrepareDataRequest
-from pare_backends.stages.prepare_data import run as prepare_data
+from pare_backends.failures import CallFailure
 
 CHOICES = ["den", "garden mill", "the tower", "pond"]
 ROWS = [{"question": words(5, i), "choices": CHOICES, "answer": i % 4} for i in range(8)]
@@ -129,7 +129,7 @@ def test_examples_come_from_the_file_that_is_named_for_them(
 def test_a_row_that_cannot_be_asked_is_named(
     old: str, new: str, rows: Any, said: str, tmp_path: Path
 ) -> None:
-    with pytest.raises(StageFailure, match=said):
+    with pytest.raises(CallFailure, match=said):
         task = own(tmp_path, TASK.replace(old, new), rows)
         check_task(task, load_documents(task))
 
@@ -170,7 +170,7 @@ def test_lm_evals_own_code_may_leave_out_rows(tmp_path: Path) -> None:
 def test_a_score_that_is_no_share_is_refused(model_dir: Path, tmp_path: Path) -> None:
     (tmp_path / "own.py").write_text("def score(doc, results):\n    return {'acc': 50.0}\n")
     task = own(tmp_path, TASK + "process_results: !function own.score\n", trusted=True)
-    with pytest.raises(StageFailure, match="its metric acc,none scores a sample with 50"):
+    with pytest.raises(CallFailure, match="its metric acc,none scores a sample with 50"):
         evaluate(model_dir, [task], {task.task: [0]}, tmp_path)
 
 
@@ -225,5 +225,5 @@ def test_one_broken_task_is_told_and_the_others_go_on(model_dir: Path, tmp_path:
     assert told["task"] == "custom_prompt_answer"
     assert "Cannot read line 2 of" in told["reason"]
     (tmp_path / "own.jsonl").write_text("")
-    with pytest.raises(StageFailure, match=r"line 2 of .*; .*own\.jsonl: it holds no rows"):
+    with pytest.raises(CallFailure, match=r"line 2 of .*; .*own\.jsonl: it holds no rows"):
         prepare_data(request, Events().report)

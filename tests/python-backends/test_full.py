@@ -12,7 +12,7 @@ from tiny_model import tiny_dir
 
 from pare_backends.checkpoint import read
 from pare_backends.checkpoint.load import load_dequantized
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 from pare_backends.finetuning import full
 
 FULL = {name: PARAMS[name] for name in ("steps", "tokens", "held_out")} | {"lr": 1e-3}
@@ -43,13 +43,13 @@ def test_zeros_of_a_pruned_model_stay(tmp_path: Path) -> None:
 
 def test_a_rounded_parent_is_refused(tmp_path: Path) -> None:
     act(tmp_path / "rounded", "rtn", bits=8, group_size=32)
-    with pytest.raises(StageFailure, match="it is quantized already") as refused:
+    with pytest.raises(CallFailure, match="it is quantized already") as refused:
         act(tmp_path / "tuned", "full", tmp_path / "rounded", **FULL)
     assert refused.value.kind == "invalid"
 
 
 def test_a_large_model_is_sent_to_lora(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(full, "MOST_PARAMETERS", 1000)
-    with pytest.raises(StageFailure, match="full fine-tuning takes at most 1,000") as refused:
+    with pytest.raises(CallFailure, match="full fine-tuning takes at most 1,000") as refused:
         act(tmp_path / "model", "full", **FULL)
     assert refused.value.hint == "Take lora, which trains a few factors beside them"

@@ -25,7 +25,7 @@ from pare_backends.evaluation.scoring.programs import cut_programs, runnable, un
 from pare_backends.evaluation.served.served_tasks import Refusals
 from pare_backends.evaluation.tasks.documents import load_documents
 from pare_backends.evaluation.tasks.wire_task import WireTask
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 from pare_backends.progress import Report
 from pare_backends.sandbox.verdict import sandbox_problem
 
@@ -270,7 +270,7 @@ def test_a_task_of_programs_is_refused_before_any_work(monkeypatch: pytest.Monke
         [row] = refusals.rows
         assert (row["task"], row["kind"]) == ("mbpp", "missing_environment")
         assert "bubblewrap is not installed: install it with" in str(row["message"])
-        with pytest.raises(StageFailure, match="bubblewrap is not installed"):
+        with pytest.raises(CallFailure, match="bubblewrap is not installed"):
             runnable(both[:1], False, events.report, Refusals())
         assert runnable(both, True, events.report, Refusals()) == both
         assert events.named("alert")[0]["condition"] == "unsafe_code"

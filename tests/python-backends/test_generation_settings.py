@@ -15,7 +15,7 @@ from test_generation import asked, language_model
 
 from pare_backends.checkpoint import read, write
 from pare_backends.checkpoint.generation_settings import generation_settings, settings_notes
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 from pare_backends.runtimes.runtime_model import Output, RuntimeModel
 
 FILE = "generation_config.json"
@@ -102,7 +102,7 @@ def test_a_file_that_cannot_be_read_is_named(plain: Path, tmp_path: Path) -> Non
     directory = saying(plain, tmp_path / "m")
     for text in ("{", "[]"):
         (directory / FILE).write_text(text)
-        with pytest.raises(StageFailure, match=FILE):
+        with pytest.raises(CallFailure, match=FILE):
             generation_settings(directory)
 
 
@@ -134,5 +134,5 @@ def test_a_runtime_ends_and_punishes_as_the_model_says(plain: Path, tmp_path: Pa
     assert made(eos_token_id=1) == [5, 5, 5, 5]
     assert made(eos_token_id=[1, 5]) == [5]
     assert made(eos_token_id=1, repetition_penalty=2.0)[:2] == [5, 6]
-    with pytest.raises(StageFailure, match="no_repeat_ngram_size: 2"):
+    with pytest.raises(CallFailure, match="no_repeat_ngram_size: 2"):
         made(eos_token_id=1, no_repeat_ngram_size=2)

@@ -20,7 +20,7 @@ from pare_backends.evaluation.tasks.documents import (
     load_documents,
 )
 from pare_backends.evaluation.tasks.wire_task import WireTask
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +60,7 @@ def test_a_number_is_right_within_a_hundredth() -> None:
     assert not read_number("#### 7", "so it is\n#### -7").right
     nothing = read_number("I cannot say", "#### 0")
     assert (nothing.answer, nothing.right) == (None, False)
-    with pytest.raises(StageFailure, match="it holds no number"):
+    with pytest.raises(CallFailure, match="it holds no number"):
         read_number("5", "five")
 
 
@@ -214,11 +214,11 @@ def test_bbh_reads_answers_as_lm_eval_alone(group: str, reader: Any, tmp_path: P
 def test_a_group_that_lm_eval_does_not_have_is_named(reader: Any, tmp_path: Path) -> None:
     rows = [{"input": "1 is", "target": "1", "subtask": "../../gsm8k"}]
     task = wire_task("bigbench_hard", write_rows(tmp_path / "d.jsonl", rows))
-    with pytest.raises(StageFailure, match='"subtask" must be a name'):
+    with pytest.raises(CallFailure, match='"subtask" must be a name'):
         load_documents(task)
     rows[0]["subtask"] = "tea_leaves"
     task = wire_task("bigbench_hard", write_rows(tmp_path / "d.jsonl", rows))
-    with pytest.raises(StageFailure, match=r"lm-eval has no document bbh/.*tea_leaves.yaml"):
+    with pytest.raises(CallFailure, match=r"lm-eval has no document bbh/.*tea_leaves.yaml"):
         load_documents(task)
 
 

@@ -13,15 +13,15 @@ import pytest
 from gguf import GGUFReader
 from runtime_fixtures import adapted, artifact, folder, four_bit_model, random_llama, rounded
 
+from pare_backends.calls import prove_runtime
 from pare_backends.checkpoint import read, write
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 from pare_backends.progress import silent_report
 from pare_backends.runtimes.llama_cpp.gguf_blocks import from_blocks, to_blocks
 from pare_backends.runtimes.llama_cpp.gguf_layout import GgufLayout
 from pare_backends.runtimes.llama_cpp.gguf_tokenizer import LLAMA3_WORDS, splitting_of, token_list
 from pare_backends.runtimes.llama_cpp.make import write_gguf
 from pare_backends.runtimes.stored_weights import StoredWeights
-from pare_backends.stages import prove_runtime
 
 TOKENS = np.random.default_rng(0).integers(0, 320, 40)
 CASES = [
@@ -150,7 +150,7 @@ def test_blocks_refuse_what_they_cannot_hold(tmp_path: Path) -> None:
     for number, (group, bits, symmetric, why) in enumerate(
         ((48, 4, True, "32 weights share a scale there, 48"), (32, 8, False, "with a zero point"))
     ):
-        with pytest.raises(StageFailure, match=why) as caught:
+        with pytest.raises(CallFailure, match=why) as caught:
             to_blocks("up_proj", packed(group, bits, symmetric, tmp_path / str(number)))
         assert caught.value.kind == "invalid"
 
@@ -158,7 +158,7 @@ def test_blocks_refuse_what_they_cannot_hold(tmp_path: Path) -> None:
 def test_blocks_refuse_a_scale_that_float16_would_lose(tmp_path: Path) -> None:
     weight = packed(32, 4, True, tmp_path)
     weight.scales[2, 1] = 1e-9
-    with pytest.raises(StageFailure, match="cannot hold 1e-09"):
+    with pytest.raises(CallFailure, match="cannot hold 1e-09"):
         to_blocks("up_proj", weight)
 
 
@@ -180,11 +180,11 @@ def test_layout_refuses_what_llama_cpp_computes_otherwise() -> None:
             "sliding_window is 4096",
         ),
     ):
-        with pytest.raises(StageFailure, match=why):
+        with pytest.raises(CallFailure, match=why):
             GgufLayout(config(**changes))
     unused = {"sliding_window": 9, "use_sliding_window": False}
     assert GgufLayout(config(architectures=["Qwen2ForCausalLM"], **unused)).architecture == "qwen2"
-    with pytest.raises(StageFailure, match="no tensor model"):
+    with pytest.raises(CallFailure, match="no tensor model"):
         GgufLayout(config()).name("model.layers.0.extra.weight")
 
 

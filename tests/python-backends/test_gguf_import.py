@@ -21,14 +21,14 @@ from transformers import (
     LlamaForCausalLM,
 )
 
+from pare_backends.calls.import_model import ImportModelRequest, run
 from pare_backends.checkpoint import load_dequantized
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 from pare_backends.models.gguf.reading import open_gguf
 from pare_backends.models.gguf.rope import llama3_factors, llama3_figures, rope_scaling
 from pare_backends.models.gguf.settings import take_fields, take_rope
 from pare_backends.progress import silent_report
 from pare_backends.runtimes.llama_cpp.make import write_gguf
-from pare_backends.stages.import_model import ImportModelRequest, run
 
 LLAMA3 = {
     "rope_type": "llama3", "rope_theta": 500_000.0, "factor": 8.0, "low_freq_factor": 1.0,
@@ -121,7 +121,7 @@ def imported(path: Path, out: Path) -> dict[str, Any]:
 
 
 def refused(path: Path, out: Path) -> str:
-    with pytest.raises(StageFailure) as caught:
+    with pytest.raises(CallFailure) as caught:
         imported(path, out)
     assert caught.value.kind == "bad_input" and caught.value.hint is not None
     assert not out.exists() or not any(out.iterdir()), "something half-written is left"
@@ -313,7 +313,7 @@ def test_headers_that_have_no_end_are_refused(tmp_path: Path) -> None:
     for number, rest in enumerate((nested, endless, struct.pack("<IQ", 8, 2**60))):
         path = tmp_path / f"{number}.gguf"
         path.write_bytes(start + name + rest)
-        with pytest.raises(StageFailure, match=path.name):
+        with pytest.raises(CallFailure, match=path.name):
             open_gguf(path)
         assert path.name in refused(path, tmp_path / "out")
     shutil.rmtree(tmp_path / "out", ignore_errors=True)

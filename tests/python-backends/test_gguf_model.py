@@ -20,12 +20,12 @@ from test_gguf import written
 from test_llama_cpp import interpreter
 from transformers import LogitsProcessorList
 
+from pare_backends.calls.evaluate import EvaluationRuntime
 from pare_backends.checkpoint import read
 from pare_backends.checkpoint.load import load_model
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 from pare_backends.models.tiny import write_tokenizer
 from pare_backends.runtimes.llama_cpp.model import GgufModel
-from pare_backends.stages.evaluate import EvaluationRuntime
 
 STRICT = {"inference_precision": "f32", "kv_precision": "f32", "activation_group": 0}
 
@@ -103,7 +103,7 @@ def test_generation_is_that_of_transformers(models: tuple[GgufModel, Any]) -> No
 
 def test_several_generations_at_once_are_refused(models: tuple[GgufModel, Any]) -> None:
     tokens = torch.zeros((2, 5), dtype=torch.long)
-    with pytest.raises(StageFailure, match=r"2 sequences at once in llama\.cpp"):
+    with pytest.raises(CallFailure, match=r"2 sequences at once in llama\.cpp"):
         models[0].generate(tokens, **generation(tokens))
 
 
@@ -151,7 +151,7 @@ def test_llama_cpp_scores_each_sample_as_transformers_does(
 def test_a_file_that_llama_cpp_does_not_load_is_said(directory: Path, tmp_path: Path) -> None:
     shutil.copytree(written(directory)[0], tmp_path, dirs_exist_ok=True)
     (tmp_path / "model.gguf").write_bytes(b"GGUF and nothing")
-    with pytest.raises(StageFailure, match=r"llama\.cpp does not load it"):
+    with pytest.raises(CallFailure, match=r"llama\.cpp does not load it"):
         GgufModel(str(directory), str(tmp_path), interpreter(), 2)
 
 
@@ -159,7 +159,7 @@ def test_a_process_that_has_ended_is_said(directory: Path, exact: Path) -> None:
     with closing(GgufModel(str(directory), str(exact), interpreter(), 2)) as model:
         model._process.kill()
         model._process.wait()
-        with pytest.raises(StageFailure, match=r"Cannot score in llama\.cpp.*status -9"):
+        with pytest.raises(CallFailure, match=r"Cannot score in llama\.cpp.*status -9"):
             model(torch.zeros((1, 4), dtype=torch.long))
 
 
@@ -175,5 +175,5 @@ def test_a_process_that_ends_while_it_computes_is_said(
             model._process.kill()
 
         monkeypatch.setattr(model._connection, "send_bytes", ask_and_end)
-        with pytest.raises(StageFailure, match=r"Cannot score in llama\.cpp.*status -9"):
+        with pytest.raises(CallFailure, match=r"Cannot score in llama\.cpp.*status -9"):
             model(torch.zeros((1, 4), dtype=torch.long))

@@ -20,12 +20,12 @@ from distillation_fixtures import (
 )
 from tiny_model import tiny_copy, tiny_dir
 
+from pare_backends.calls import apply
 from pare_backends.checkpoint import BitmaskTensor, read
 from pare_backends.checkpoint.load import load_dequantized
 from pare_backends.distillation.gkd import IGNORED, Lesson, Params, Writing, library
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 from pare_backends.progress import Report, silent_report
-from pare_backends.stages import apply
 
 TAUGHT = {"lr": 1e-3, "steps": 30, "tokens": 32, "batch": 2}
 WRITES = {"prefix_tokens": 8, "max_new_tokens": 12}
@@ -35,7 +35,7 @@ WEIGHTS = "model.safetensors"
 def gkd(
     out: Path, parent: Path, report: Report | None = None, work: Path | None = None, **params: Any
 ) -> dict[str, Any]:
-    """The stage's result; the child lies in `out`."""
+    """The call's result; the child lies in `out`."""
     asked = request(out, parent, "distillation", "gkd", **{**TAUGHT, **WRITES, **params})
     asked = dataclasses.replace(asked, work_dir=None if work is None else str(work))
     return apply.run(asked, report or silent_report())
@@ -166,12 +166,12 @@ def test_a_killed_training_goes_on_to_the_very_same_weights(
 def test_another_vocabulary_and_a_prompt_as_long_as_a_window_are_refused(
     tmp_path: Path, narrow: Path
 ) -> None:
-    with pytest.raises(StageFailure, match="go on after 32 tokens: the windows have 32") as refused:
+    with pytest.raises(CallFailure, match="go on after 32 tokens: the windows have 32") as refused:
         gkd(tmp_path / "long", narrow, prefix_tokens=32)
     assert refused.value.kind == "invalid"
     wide = tiny_copy(tmp_path / "wide", vocab_size=640)
     asked = request(tmp_path / "m", tiny_dir(), "distillation", "gkd")
     asked = dataclasses.replace(asked, params={**TAUGHT, **WRITES}, original_dir=str(wide))
-    with pytest.raises(StageFailure, match="the teacher's vocabulary has 640 places"):
+    with pytest.raises(CallFailure, match="the teacher's vocabulary has 640 places"):
         apply.run(asked, silent_report())
     assert not (tmp_path / "m").exists()

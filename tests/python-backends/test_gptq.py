@@ -9,7 +9,7 @@ import torch
 from tiny_model import act, calibration, tiny_dir
 
 from pare_backends.checkpoint import load_dequantized, read
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 from pare_backends.quantization.libraries.extract import grid_tensor
 
 PARAMS = {"bits": 3, "group_size": 32, "samples": 16}
@@ -53,19 +53,19 @@ def test_weights_off_the_grid_of_their_scales_are_refused() -> None:
     on_grid = torch.randint(-8, 8, (4, 16)).float() * 0.1
     tensor = grid_tensor("w", on_grid, scales, None, 4, -1)
     assert torch.allclose(torch.from_numpy(tensor.dequantize()), on_grid, rtol=1e-3)
-    with pytest.raises(StageFailure, match="steps off the grid"):
+    with pytest.raises(CallFailure, match="steps off the grid"):
         grid_tensor("w", on_grid + 0.02, scales, None, 4, -1)
-    with pytest.raises(StageFailure, match="steps off the grid"):
+    with pytest.raises(CallFailure, match="steps off the grid"):
         grid_tensor("w", on_grid * 2, scales, None, 4, -1)  # beyond 4 bits
 
 
 def test_scales_that_are_no_numbers_are_named() -> None:
-    with pytest.raises(StageFailure) as caught:
+    with pytest.raises(CallFailure) as caught:
         grid_tensor("w", torch.zeros(4, 16), torch.full((4, 1), float("nan")), None, 4, -1)
     assert caught.value.kind == "not_a_number"
 
 
 def test_a_wrong_group_is_refused_before_the_model_is_loaded(tmp_path: Path) -> None:
-    with pytest.raises(StageFailure, match="groups of 128") as caught:
+    with pytest.raises(CallFailure, match="groups of 128") as caught:
         act(tmp_path / "child", "gptq", {"group_size": 128})
     assert caught.value.kind == "invalid"

@@ -15,11 +15,11 @@ from runtime_fixtures import artifact, exported_graph
 from test_evaluate import CHOICES, evaluate, prompt_rows
 from transformers import LogitsProcessorList
 
+from pare_backends.calls.evaluate import EvaluationRuntime
 from pare_backends.checkpoint import read
 from pare_backends.checkpoint.load import load_model
 from pare_backends.models.tiny import write_tokenizer
 from pare_backends.runtimes.openvino.model import GraphModel
-from pare_backends.stages.evaluate import EvaluationRuntime
 
 GROUP = 16
 

@@ -7,7 +7,7 @@ import pytest
 from tiny_model import tiny_dir
 
 from pare_backends.checkpoint import read
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 from pare_backends.quantization.hqq import fitted, outliers
 from pare_backends.quantization.rounding import round_matrix
 
@@ -54,5 +54,5 @@ def test_constant_rows_come_back(fill: float) -> None:
 
 
 def test_numbers_that_are_none_are_refused() -> None:
-    with pytest.raises(StageFailure, match="not finite"):
+    with pytest.raises(CallFailure, match="not finite"):
         fitted("layer", np.full((2, 32), np.inf, np.float32), 4, 32, 5)

@@ -15,7 +15,7 @@ from pare_backends.checkpoint.forms.lattice import LatticeProfile, Plane
 from pare_backends.checkpoint.stored import StoredTensors, file_entries
 from pare_backends.codec.hyper_compression import Params, apply
 from pare_backends.codec.lattice_points import fitted, nearest, numbers_of
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 from pare_backends.methods.context import Context
 from pare_backends.models.layout import layout_of
 from pare_backends.progress import silent_report
@@ -131,7 +131,7 @@ def test_a_matrix_that_loses_too_much_stays_in_floats() -> None:
     assert not child.stored and "14 of 14 matrices stay in floats" in context.notes[0]
     whole = read(tiny_dir())
     broken = whole.with_floats({f"{LAYER}.weight": np.full((64, 128), np.inf, np.float32)})
-    with pytest.raises(StageFailure, match=f"Cannot encode {LAYER}: its weights are not finite"):
+    with pytest.raises(CallFailure, match=f"Cannot encode {LAYER}: its weights are not finite"):
         apply(broken, Params(), context)
 
 
@@ -144,13 +144,13 @@ def test_a_damaged_code_is_named(tmp_path: Path, part: str) -> None:
     parts = dict(StoredTensors(file_entries(path)))
     name = f"layer.{part}"
     save_file({**parts, name: parts[name][1:]}, str(path))
-    with pytest.raises(StageFailure, match="Cannot read layer"):
+    with pytest.raises(CallFailure, match="Cannot read layer"):
         read(tmp_path)
     save_file({key: value for key, value in parts.items() if key != name}, str(path))
-    with pytest.raises(StageFailure, match=f"{name}|stored as lattice"):
+    with pytest.raises(CallFailure, match=f"{name}|stored as lattice"):
         read(tmp_path)
     save_file({**parts, "layer.weight": np.full_like(parts["layer.weight"], 255)}, str(path))
-    with pytest.raises(StageFailure, match="a pair is of class"):
+    with pytest.raises(CallFailure, match="a pair is of class"):
         read(tmp_path).weight("layer")
 
 
@@ -199,5 +199,5 @@ def test_a_damaged_stream_is_refused_in_words(damage: str) -> None:
         codes = fitted(weights_of((64, 46)), 400, 3, True).codes
     broken = LatticeTensor(codes, tensor.plane, tensor.profile, tensor.dimensions, True)
     broken.check("layer")
-    with pytest.raises(StageFailure, match="Cannot decode weights stored as a lattice"):
+    with pytest.raises(CallFailure, match="Cannot decode weights stored as a lattice"):
         broken.weight()

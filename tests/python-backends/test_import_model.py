@@ -12,19 +12,19 @@ from safetensors.numpy import load_file, save_file
 from tiny_model import tiny_copy, tiny_dir
 
 from pare_backends import memory_check as limits
-from pare_backends.failures import StageFailure
+from pare_backends.calls.import_model import ImportModelRequest, run
+from pare_backends.failures import CallFailure
 from pare_backends.models.sources import TINY_VARIABLE
 from pare_backends.models.tiny_text import facts, items, sentences
 from pare_backends.progress import silent_report
-from pare_backends.stages.import_model import ImportModelRequest, run
 
 
 def imported(name: object, out: Path, trust: bool = False) -> dict[str, Any]:
     return run(ImportModelRequest(str(name), str(out), trust), silent_report())
 
 
-def refused(name: object, out: Path) -> StageFailure:
-    with pytest.raises(StageFailure) as caught:
+def refused(name: object, out: Path) -> CallFailure:
+    with pytest.raises(CallFailure) as caught:
         imported(name, out)
     assert not out.exists() or not any(out.iterdir()), "something half-written is left"
     return caught.value
@@ -166,12 +166,12 @@ def test_an_index_that_is_none_is_told(tmp_path: Path, text: str, said: str) -> 
 
 
 def test_own_code_that_fails_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PARE_TRUST_REMOTE_CODE", "0")  # the stage sets it: put back afterwards
+    monkeypatch.setenv("PARE_TRUST_REMOTE_CODE", "0")  # the call sets it: put back afterwards
     auto_map = {"AutoConfig": "configuration_x.C", "AutoModelForCausalLM": "modeling_x.X"}
     for number, code in enumerate(("raise RuntimeError('boom')", "def (:")):
         copy = tiny_copy(tmp_path / f"code{number}", model_type="own", auto_map=auto_map)
         (copy / "configuration_x.py").write_text(f"{code}\n")
-        with pytest.raises(StageFailure, match="cannot build its architecture") as caught:
+        with pytest.raises(CallFailure, match="cannot build its architecture") as caught:
             imported(copy, tmp_path / "out", trust=True)
         assert caught.value.kind == "bad_input"
 

@@ -11,7 +11,7 @@ from pruning_fixtures import pruned
 from tiny_model import calibration, tiny_dir
 
 from pare_backends.checkpoint import load_dequantized, read, write
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 from pare_backends.methods.context import Context
 from pare_backends.models.layout import layout_of
 from pare_backends.progress import silent_report
@@ -130,7 +130,7 @@ def test_one_round_is_one_shot_and_more_rounds_end_at_the_same_width(tmp_path: P
     assert left_by_round(128, 64, 1) == [64]
     assert left_by_round(100, 25, 2) == [50, 25]
     assert left_by_round(12, 6, 3, strata=3) == [9, 9, 6]
-    with pytest.raises(StageFailure, match="the norms are the same"):
+    with pytest.raises(CallFailure, match="the norms are the same"):
         pruned(tiny_dir(), tmp_path / "no", "channels", importance="weight", rounds=2)
 
 
@@ -194,9 +194,9 @@ def test_gradients_that_are_no_numbers_and_too_little_text_are_refused(tmp_path:
     broken = np.array(checkpoint.floats[name], dtype=np.float32)
     broken[0, 0] = np.nan
     write(checkpoint.with_floats({name: broken}), tmp_path / "nan")
-    with pytest.raises(StageFailure, match="Cannot weigh by gradients: the loss of") as caught:
+    with pytest.raises(CallFailure, match="Cannot weigh by gradients: the loss of") as caught:
         pruned(tmp_path / "nan", tmp_path / "a", "channels", samples=8)
     assert caught.value.kind == "not_a_number"
-    with pytest.raises(StageFailure, match="the study has 16 windows of 64 tokens"):
+    with pytest.raises(CallFailure, match="the study has 16 windows of 64 tokens"):
         pruned(tiny_dir(), tmp_path / "b", "channels", samples=17)
     assert not (tmp_path / "b").exists()

@@ -14,7 +14,7 @@ from tiny_model import accuracy, act, tiny_dir
 
 from pare_backends.checkpoint import load_dequantized, read
 from pare_backends.checkpoint.load import round_inputs
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 from pare_backends.runtimes.openvino.graph_weights import packed_constant
 from pare_backends.runtimes.stored_weights import PackedWeight
 
@@ -45,7 +45,7 @@ def test_the_groups_of_the_inputs_are_written_and_read(tmp_path: Path, group: in
 
 
 def test_a_group_that_does_not_divide_a_row_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(StageFailure, match="in groups of 48"):
+    with pytest.raises(CallFailure, match="in groups of 48"):
         act(tmp_path / "child", "int8", {"activation_group_size": 48})
 
 

@@ -15,7 +15,7 @@ import pytest
 from pare_backends.evaluation.tasks import records
 from pare_backends.evaluation.tasks.records import read_records
 from pare_backends.evaluation.tasks.task_yaml import read_document
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 
 RULES = json.loads((Path(__file__).parent / "json_rules.json").read_text())
 GOOD = '{"prompt": "a", "answer": "b"}'
@@ -30,7 +30,7 @@ MADE = {
 def refusal_of(path: Path) -> str | None:
     try:
         read_records(path, {"prompt": "any", "answer": "string"})
-    except StageFailure as failure:
+    except CallFailure as failure:
         assert failure.kind == "bad_input"
         return failure.message
     return None
@@ -85,7 +85,7 @@ def test_a_task_file_may_begin_with_a_byte_order_mark(tmp_path: Path) -> None:
 )
 def test_a_task_file_holds_what_can_be_written_out(text: str, said: str, tmp_path: Path) -> None:
     path = put(tmp_path / "t.yaml", text.encode())
-    with pytest.raises(StageFailure, match=rf"t\.yaml: .*({said})"):
+    with pytest.raises(CallFailure, match=rf"t\.yaml: .*({said})"):
         read_document(path)
 
 

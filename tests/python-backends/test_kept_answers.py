@@ -1,4 +1,4 @@
-"""Stage `score`: kept answers score as they did, and what was not kept whole is refused."""
+"""Call `score`: kept answers score as they did, and what was not kept whole is refused."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from evaluation_fixtures import Events, random_checkpoint, wire_scorer, wire_tas
 from pyarrow import parquet
 from test_evaluate import CHOICES, evaluate
 
+from pare_backends.calls.find_tasks import file_task
+from pare_backends.calls.score import ScoreFile, ScoreRequest, run
 from pare_backends.evaluation.scoring.kept import kept_answers
 from pare_backends.evaluation.tasks.documents import load_documents
 from pare_backends.evaluation.tasks.wire_task import WireScorer, WireTask
-from pare_backends.failures import StageFailure
-from pare_backends.stages.find_tasks import file_task
-from pare_backends.stages.score import ScoreFile, ScoreRequest, run
+from pare_backends.failures import CallFailure
 
 WRITTEN = {
     "output_type": "generate_until",
@@ -47,7 +47,7 @@ def written_task(folder: Path) -> WireTask:
 def scored(
     task: WireTask, folder: Path, scorers: list[WireScorer] | None = None
 ) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """What the stage says of the samples in the folder, and the rows of its first file."""
+    """What the call says of the samples in the folder, and the rows of its first file."""
     file = ScoreFile(str(folder / "samples.parquet"), "full", "again")
     request = ScoreRequest(task, scorers or task.scorers, [file], None, False)
     (found,) = run(request, Events().report)["files"]
@@ -83,13 +83,11 @@ def test_answers_that_are_cut_or_not_kept_are_refused(model_dir: Path, tmp_path:
     task = written_task(tmp_path)
     rows = {task.task: [0, 1, 2]}
     evaluate(model_dir, [task], rows, tmp_path, answer_chars=2)
-    with pytest.raises(
-        StageFailure, match=r"3 of 3 answers are cut \(sample 0; the longest"
-    ) as cut:
+    with pytest.raises(CallFailure, match=r"3 of 3 answers are cut \(sample 0; the longest") as cut:
         scored(task, tmp_path)
     assert "--answer-chars" in (cut.value.hint or "")
     evaluate(model_dir, [task], rows, tmp_path, answer_chars=0)
-    with pytest.raises(StageFailure, match="3 of 3 answers were not kept as they were written"):
+    with pytest.raises(CallFailure, match="3 of 3 answers were not kept as they were written"):
         scored(task, tmp_path)
     assert not list(tmp_path.glob("again.*"))
 
@@ -97,11 +95,11 @@ def test_answers_that_are_cut_or_not_kept_are_refused(model_dir: Path, tmp_path:
 def test_other_data_and_another_form_are_refused(model_dir: Path, tmp_path: Path) -> None:
     task = written_task(tmp_path)
     evaluate(model_dir, [task], {task.task: [0, 2]}, tmp_path)
-    with pytest.raises(StageFailure, match="it reads windows, and the answers are text"):
+    with pytest.raises(CallFailure, match="it reads windows, and the answers are text"):
         scored(task, tmp_path, [wire_scorer("token_loss")])
     rows = [{"prompt": words(6, i), "answer": "owl"} for i in range(3)]
     write_rows(tmp_path / "d.jsonl", rows)
-    with pytest.raises(StageFailure, match="row 0 of its data is another one than was asked"):
+    with pytest.raises(CallFailure, match="row 0 of its data is another one than was asked"):
         scored(task, tmp_path)
 
 
@@ -117,7 +115,7 @@ def test_lines_of_json_of_older_versions_are_read(tmp_path: Path) -> None:
     asked = kept_answers(task, path, documents)
     assert (asked.answers[0].text, list(asked.rows)) == ("a fox", [1])
     path = write_rows(tmp_path / "old.jsonl", [{**line, "answer_length": None}])
-    with pytest.raises(StageFailure, match="were not kept as they were written"):
+    with pytest.raises(CallFailure, match="were not kept as they were written"):
         kept_answers(task, path, documents)
 
 

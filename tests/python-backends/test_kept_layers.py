@@ -11,7 +11,7 @@ from test_gptq import divergence
 from tiny_model import act, calibration, tiny_dir
 
 from pare_backends.checkpoint import read
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 from pare_backends.methods.context import Context
 from pare_backends.models.layout import layout_of
 from pare_backends.progress import silent_report
@@ -144,5 +144,5 @@ def test_an_assignment_is_read_as_it_was_written() -> None:
     ],
 )
 def test_an_assignment_that_is_no_mix_of_the_model_is_refused(text: str, why: str) -> None:
-    with pytest.raises(StageFailure, match=why):
+    with pytest.raises(CallFailure, match=why):
         assigned(text, ["a", "b", "c"])

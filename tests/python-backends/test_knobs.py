@@ -2,7 +2,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 from pare_backends.knobs import build_params, choice, describe_params, flag, integer, real
 
 
@@ -15,7 +15,7 @@ class Params:
 
 
 def refused(values: dict[str, object]) -> str:
-    with pytest.raises(StageFailure) as caught:
+    with pytest.raises(CallFailure) as caught:
         build_params(Params, values)
     assert caught.value.kind == "bad_input"
     return caught.value.message

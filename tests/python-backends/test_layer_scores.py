@@ -12,14 +12,14 @@ import torch
 from random_models import write_model
 from tiny_model import calibration, tiny_dir
 
+from pare_backends.calls.sensitivity import Request, run
 from pare_backends.checkpoint import load_dequantized
 from pare_backends.checkpoint.load import round_inputs
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 from pare_backends.models.layout import layout_of
 from pare_backends.progress import silent_report
 from pare_backends.quantization.mixing import scores
 from pare_backends.quantization.mixing.formats import Format, format_of
-from pare_backends.stages.sensitivity import Request, run
 
 FORMATS = ["3-bit-g32", "2-bit-g64-asym", "4-bit", "int8-g32"]
 SCORERS = ["kl", "fisher", "reconstruction"]
@@ -163,7 +163,7 @@ def test_a_killed_pass_goes_on_with_the_same_scores(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["5-bit", "4-bit-g0", "4-bit-64", "int4", "", "4-BIT"])
 def test_a_format_that_is_none_is_refused(name: str) -> None:
-    with pytest.raises(StageFailure, match="Cannot read the format"):
+    with pytest.raises(CallFailure, match="Cannot read the format"):
         format_of(name)
 
 
@@ -174,13 +174,13 @@ def test_a_format_has_one_name(name: str) -> None:
 
 
 def test_what_cannot_be_scored_is_said_before_any_work() -> None:
-    with pytest.raises(StageFailure, match="groups of 48 do not divide the row's 64 weights"):
+    with pytest.raises(CallFailure, match="groups of 48 do not divide the row's 64 weights"):
         asked(formats=["4-bit-g48"])
-    with pytest.raises(StageFailure, match="by 'hessian': it is one of kl, fisher"):
+    with pytest.raises(CallFailure, match="by 'hessian': it is one of kl, fisher"):
         asked(scorers=["hessian"])
-    with pytest.raises(StageFailure, match="no format is named"):
+    with pytest.raises(CallFailure, match="no format is named"):
         asked(formats=[])
-    with pytest.raises(StageFailure, match="the study has 16 windows"):
+    with pytest.raises(CallFailure, match="the study has 16 windows"):
         asked(windows=17)
 
 
@@ -213,6 +213,6 @@ def test_weights_as_in_out_and_a_head_of_its_own_are_scored_alike(
 
 def test_a_model_of_no_numbers_is_told_and_not_scored(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(scores, "divergence", lambda truth, guess: truth[:, 0].double() * torch.nan)
-    with pytest.raises(StageFailure, match="q_proj as 4-bit by kl: it is nan") as caught:
+    with pytest.raises(CallFailure, match="q_proj as 4-bit by kl: it is nan") as caught:
         asked(formats=["4-bit"], scorers=["kl"], windows=1)
     assert caught.value.kind == "not_a_number"

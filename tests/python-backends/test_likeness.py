@@ -10,9 +10,9 @@ import pytest
 from evaluation_fixtures import Events, wire_task, words, write_rows
 from tiny_model import tiny_dir
 
+from pare_backends.calls.prepare_data import PrepareDataRequest, run
 from pare_backends.evaluation.likeness import unlike
 from pare_backends.models.tiny_text import sentences
-from pare_backends.stages.prepare_data import PrepareDataRequest, run
 
 ENGLISH = (
     "The committee meets again on Thursday, and whoever wants to speak should say so before then."

@@ -11,14 +11,14 @@ import pytest
 from evaluation_fixtures import Events, random_checkpoint, wire_task, words, write_rows
 from lm_eval.api.instance import Instance
 
+from pare_backends.calls.prepare_data import PrepareDataRequest, run
 from pare_backends.checkpoint import load_dequantized
 from pare_backends.evaluation.harness import run_harness
 from pare_backends.evaluation.packed.language_model import PackedLM
 from pare_backends.evaluation.packed.packing import group_requests
 from pare_backends.evaluation.tasks.documents import load_documents
 from pare_backends.evaluation.tasks.wire_task import WireTask
-from pare_backends.failures import StageFailure
-from pare_backends.stages.prepare_data import PrepareDataRequest, run
+from pare_backends.failures import CallFailure
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +48,7 @@ GENERATION = [Instance("generate_until", {}, (words(4), {"until": ["?"], "max_ge
 
 
 def test_a_tokenizer_without_markers_is_refused(model_dir: Path) -> None:
-    with pytest.raises(StageFailure, match="names neither a beginning nor an end of text") as told:
+    with pytest.raises(CallFailure, match="names neither a beginning nor an end of text") as told:
         evaluator(model_dir, bos_token=None, eos_token=None)
     assert told.value.kind == "bad_input"
     assert "tokenizer_config.json" in (told.value.hint or "")
@@ -64,7 +64,7 @@ def test_a_tokenizer_without_an_end_scores_and_does_not_generate(
     part = run_harness(task, documents, [0, 1, 2], without)
     assert [s.log_likelihood for s in part.samples] == [s.log_likelihood for s in whole.samples]
     without.label = "gsm8k"
-    with pytest.raises(StageFailure, match=r"Cannot generate for gsm8k: .* names no end of text"):
+    with pytest.raises(CallFailure, match=r"Cannot generate for gsm8k: .* names no end of text"):
         without.generate_until(GENERATION)
 
 
@@ -80,9 +80,9 @@ def test_a_tokenizer_without_padding_generates_the_same(model_dir: Path) -> None
 def test_an_answer_that_the_model_cannot_read_is_refused(model_dir: Path, tmp_path: Path) -> None:
     rows = [*ROWS, {"prompt": words(3), "answer": words(300)}]
     task = answered(tmp_path, rows)
-    with pytest.raises(StageFailure, match=r"Cannot score an answer of 300 tokens: .* reads 256"):
+    with pytest.raises(CallFailure, match=r"Cannot score an answer of 300 tokens: .* reads 256"):
         run_harness(task, load_documents(task), [0, 3], evaluator(model_dir))
-    with pytest.raises(StageFailure, match=r"^Cannot score answer 2 of 2 as it has no token"):
+    with pytest.raises(CallFailure, match=r"^Cannot score answer 2 of 2 as it has no token"):
         group_requests([([3], [4]), ([3], [])], 256)
 
 
@@ -97,11 +97,11 @@ def test_a_task_without_room_is_refused_before_a_study(model_dir: Path, tmp_path
             "generation_kwargs": {"max_gen_toks": 256},
         },
     )
-    with pytest.raises(StageFailure, match=r"Cannot generate 256 tokens for essays: .* 256 in all"):
+    with pytest.raises(CallFailure, match=r"Cannot generate 256 tokens for essays: .* 256 in all"):
         prepare(model_dir, generated, tmp_path / "a")
     texts = write_rows(tmp_path / "t.jsonl", [{"text": words(900)}])
     wide = wire_task("custom_text", texts, window_tokens=300)
-    with pytest.raises(StageFailure, match="in windows of 300 tokens: the model reads 256"):
+    with pytest.raises(CallFailure, match="in windows of 300 tokens: the model reads 256"):
         prepare(model_dir, wide, tmp_path / "b")
     fits = dataclasses.replace(wide, window_tokens=256)
     assert prepare(model_dir, fits, tmp_path / "c")["tasks"][0]["rows"] == 3

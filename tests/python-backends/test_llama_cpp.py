@@ -13,9 +13,9 @@ import pytest
 from runtime_fixtures import artifact, folder, four_bit_model, random_llama, run_worker
 from test_gguf import OTHERS, written
 
-from pare_backends.failures import StageFailure
+from pare_backends.calls import prove_runtime
+from pare_backends.failures import CallFailure
 from pare_backends.progress import silent_report
-from pare_backends.stages import prove_runtime
 
 VARIABLE = "PARE_ENV_LLAMA_CPP"
 
@@ -31,12 +31,12 @@ def interpreter() -> str:
 
 
 def logits_path(directory: Path, strict: Path | None = None) -> Path:
-    """The file that stage `runtime_logits` writes for an artifact."""
+    """The file that call `runtime_logits` writes for an artifact."""
     path = folder() / f"{directory.name}.npz"
     output, _ = written(directory)
     exact, _ = written(strict or directory, exact=True)
     request = {
-        "stage": "runtime_logits", "runtime": "llama.cpp", "artifact_dir": str(directory),
+        "call": "runtime_logits", "runtime": "llama.cpp", "artifact_dir": str(directory),
         "form_dir": str(output), "exact_form_dir": str(exact), "tokens": 48,
         "seed": 0, "output_path": str(path),
     }  # fmt: skip
@@ -87,14 +87,14 @@ def test_floats_run_as_float16() -> None:
 def test_proof_fails_for_another_models_weights() -> None:
     directory = artifact(4, 32, True, 8)
     path = logits_path(directory, strict=random_llama(5))
-    with pytest.raises(StageFailure, match=r"Cannot trust llama\.cpp.*KL divergence"):
+    with pytest.raises(CallFailure, match=r"Cannot trust llama\.cpp.*KL divergence"):
         proof(directory, path)
 
 
 def test_speed_measures_an_artifact_beside_its_baseline() -> None:
     python = interpreter()
     request = {
-        "stage": "speed", "runtime": "llama.cpp",
+        "call": "speed", "runtime": "llama.cpp",
         "artifact_dir": str(artifact(4, 32, True, 8)),
         "form_dir": str(written(artifact(4, 32, True, 8))[0]),
         "baseline_dir": str(random_llama(0)),
@@ -119,7 +119,7 @@ def test_speed_measures_an_artifact_beside_its_baseline() -> None:
 def test_a_prompt_longer_than_the_context_is_refused_in_words() -> None:
     python = interpreter()
     request = {
-        "stage": "speed", "runtime": "llama.cpp",
+        "call": "speed", "runtime": "llama.cpp",
         "artifact_dir": str(artifact(4, 32, True, 8)),
         "form_dir": str(written(artifact(4, 32, True, 8))[0]),
         "baseline_dir": None, "baseline_form_dir": None,

@@ -21,7 +21,7 @@ from pare_backends.evaluation.packed.packing import attention, group_requests, p
 from pare_backends.evaluation.perplexity import TextReader, run_perplexity, windows
 from pare_backends.evaluation.tasks.documents import load_documents
 from pare_backends.evaluation.tasks.lm_task import build_task
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 
 
 @pytest.fixture(scope="module")
@@ -186,7 +186,7 @@ def test_a_benchmark_beyond_the_context_is_refused(
 ) -> None:
     task = wire_task(name, benchmark_file(file))
     documents = load_documents(task)
-    with pytest.raises(StageFailure, match=reason):
+    with pytest.raises(CallFailure, match=reason):
         if name == "gsm8k":
             run_harness(task, documents, [0], language_model(model_dir))
         else:
@@ -199,7 +199,7 @@ def test_a_generation_of_a_broken_model_is_not_a_number(model_dir: Path) -> None
     with torch.no_grad():
         model.model.model.norm.weight.fill_(math.nan)
     options = {"max_gen_toks": 4, "until": ["<never>"], "do_sample": False}
-    with pytest.raises(StageFailure) as caught:
+    with pytest.raises(CallFailure) as caught:
         model.generate_until([Instance("generate_until", {}, (words(5), options), 0)])
     assert caught.value.kind == "not_a_number"
 
@@ -215,7 +215,7 @@ def test_an_unreachable_hub_is_one_sentence(
     monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path)
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     assert os.environ["HF_HUB_OFFLINE"]
-    with pytest.raises(StageFailure, match="Cannot get the data of lambada") as caught:
+    with pytest.raises(CallFailure, match="Cannot get the data of lambada") as caught:
         load_documents(wire_task("lambada"))
     assert caught.value.kind == "bad_input"
     hint = str(caught.value.hint)

@@ -13,13 +13,13 @@ from evaluation_fixtures import wire_scorer, words, write_rows
 from lm_eval.models.huggingface import HFLM
 from lm_eval.tasks import TaskManager
 
+from pare_backends.calls.find_tasks import named_tasks
 from pare_backends.evaluation.harness import run_harness
 from pare_backends.evaluation.outcome import TaskOutcome
 from pare_backends.evaluation.tasks.documents import load_documents
 from pare_backends.evaluation.tasks.lm_groups import METRIC, group_measurements, membership
 from pare_backends.evaluation.tasks.task_index import build_index, tasks_folder
 from pare_backends.evaluation.tasks.wire_task import GroupMember, WireTask
-from pare_backends.stages.find_tasks import named_tasks
 
 SIZES = {"own_birds": 9, "own_beasts": 4, "own_fish": 6}
 DOCUMENT = {

@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 from tiny_model import calibration, tiny_dir
 
+from pare_backends.calls import apply
+from pare_backends.calls.apply import ApplyRequest
 from pare_backends.checkpoint import BitmaskTensor, formula_bytes, read, write
 from pare_backends.checkpoint.load import load_dequantized
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 from pare_backends.models.layout import layout_of
 from pare_backends.progress import Report, silent_report
-from pare_backends.stages import apply
-from pare_backends.stages.apply import ApplyRequest
 
 # The tiny model knows this text: what is held out would say that it should learn nothing of it.
 PARAMS = {"rank": 4, "alpha": 8, "lr": 3e-3, "steps": 24, "tokens": 32, "held_out": 0}
@@ -37,7 +37,7 @@ def lora(
     method: str = "lora",
     **params: Any,
 ) -> dict[str, Any]:
-    """The stage's result; the child lies in `out`."""
+    """The call's result; the child lies in `out`."""
     asked = {**PARAMS, **params} if method == "lora" else params
     request = ApplyRequest(
         parent_dir=str(parent or tiny_dir()),
@@ -143,10 +143,10 @@ def test_a_kept_adapter_counts_in_the_bytes_and_leaves_the_weights(
     for name in parent.floats:
         assert np.array_equal(child.floats[name], parent.floats[name].astype(np.float16))
     assert done["loader"] == "pare"
-    with pytest.raises(StageFailure, match="an adapter lies beside its weights") as refused:
+    with pytest.raises(CallFailure, match="an adapter lies beside its weights") as refused:
         lora(tmp_path / "further", kept, agent="quantization", method="rtn", bits=8, group_size=32)
     assert refused.value.kind == "invalid"
-    with pytest.raises(StageFailure, match="lies beside the parent's weights already"):
+    with pytest.raises(CallFailure, match="lies beside the parent's weights already"):
         lora(tmp_path / "again", kept)
 
 
@@ -230,7 +230,7 @@ def test_a_loss_that_is_no_number_is_a_failure_of_that_name(
         return model, tokenizer
 
     monkeypatch.setattr(Context, "load", broken)
-    with pytest.raises(StageFailure, match="the loss of step 1 is nan") as failed:
+    with pytest.raises(CallFailure, match="the loss of step 1 is nan") as failed:
         lora(tmp_path / "model")
     assert failed.value.kind == "not_a_number"
 
@@ -259,7 +259,7 @@ def test_windows_that_there_are_not_are_refused_in_words(
         python_path=None,
         training_path=str(calibration()),
     )
-    with pytest.raises(StageFailure, match=reason):
+    with pytest.raises(CallFailure, match=reason):
         apply.run(change(request), silent_report())
 
 
@@ -357,7 +357,7 @@ def test_every_knob_reaches_the_weights(
 def test_what_cannot_be_trained_is_one_sentence(
     params: dict[str, Any], reason: str, tmp_path: Path
 ) -> None:
-    with pytest.raises(StageFailure, match=reason) as failed:
+    with pytest.raises(CallFailure, match=reason) as failed:
         lora(tmp_path / "model", **params)
     assert failed.value.kind == "invalid"
     assert not (tmp_path / "model").exists() or not any((tmp_path / "model").iterdir())

@@ -14,7 +14,7 @@ from evaluation_fixtures import random_checkpoint, wire_task, words, write_rows
 from test_evaluate import evaluate
 
 from pare_backends.evaluation.tasks.wire_task import WireTask
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 from pare_backends.sandbox.verdict import CodeTest, Verdict, judge, sandbox_problem
 
 BWRAP = """#!/bin/sh
@@ -54,7 +54,7 @@ def test_a_program_is_not_wrong_where_its_sandbox_does_not_start(fading: Any) ->
     assert sandbox_problem() is None
     assert judge("def f(): return 1", RIGHT) == Verdict(True, "passed")
     for _ in range(2):
-        with pytest.raises(StageFailure, match=r"uid map: Permission denied.*allow user") as lost:
+        with pytest.raises(CallFailure, match=r"uid map: Permission denied.*allow user") as lost:
             judge("def f(): return 1", RIGHT)
         assert lost.value.kind == "missing_environment"
 
@@ -62,7 +62,7 @@ def test_a_program_is_not_wrong_where_its_sandbox_does_not_start(fading: Any) ->
 def test_a_bubblewrap_that_was_removed_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     assert judge("def f(): return 1", RIGHT).passed
     monkeypatch.setenv("PATH", "/nowhere")
-    with pytest.raises(StageFailure, match=r"as bubblewrap is not installed: install it with"):
+    with pytest.raises(CallFailure, match=r"as bubblewrap is not installed: install it with"):
         judge("def f(): return 1", RIGHT)
 
 

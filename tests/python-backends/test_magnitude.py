@@ -18,7 +18,7 @@ from pare_backends.checkpoint import (
     read,
     weight_files,
 )
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 from pare_backends.models.layout import layout_of
 from pare_backends.pruning.magnitude import cut, cut_away, keep_pattern, magnitudes
 
@@ -136,7 +136,7 @@ def test_a_pruned_model_is_rounded_and_its_zeros_stay_zero(
 
 def test_a_rounded_model_is_not_pruned(tmp_path: Path) -> None:
     act(tmp_path / "one", "rtn", {"bits": 8, "group_size": 32})
-    with pytest.raises(StageFailure, match="quantized already") as caught:
+    with pytest.raises(CallFailure, match="quantized already") as caught:
         prune(tmp_path / "two", tmp_path / "one")
     assert caught.value.kind == "invalid" and not (tmp_path / "two").exists()
 
@@ -155,7 +155,7 @@ def test_pruning_goes_on_from_a_pruned_model(tmp_path: Path) -> None:
 def test_a_pattern_that_would_not_leave_the_sparsity_is_refused(
     tmp_path: Path, params: dict[str, Any]
 ) -> None:
-    with pytest.raises(StageFailure, match="Cannot prune 2:4") as caught:
+    with pytest.raises(CallFailure, match="Cannot prune 2:4") as caught:
         prune(tmp_path / "child", pattern="2:4", **params)
     assert caught.value.kind == "invalid"
 

@@ -1,4 +1,4 @@
-"""Stage `mix`: candidates under a budget, their measured KL, and the action that makes one."""
+"""Call `mix`: candidates under a budget, their measured KL, and the action that makes one."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import pytest
 from test_gptq import divergence
 from tiny_model import act, calibration, tiny_dir
 
+from pare_backends.calls.mix import Request, run
 from pare_backends.checkpoint import read
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 from pare_backends.progress import silent_report
 from pare_backends.quantization.mixing.compare import difference
-from pare_backends.stages.mix import Request, run
 
 FORMATS = ["2-bit-g32", "3-bit-g32", "4-bit-g32", "8-bit-g32"]
 
@@ -75,11 +75,11 @@ def test_another_budget_makes_and_scores_nothing_again(tmp_path: Path) -> None:
 
 
 def test_budgets_that_cannot_be_kept_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(StageFailure, match="the smallest ones take"):
+    with pytest.raises(CallFailure, match="the smallest ones take"):
         run(asked(tmp_path / "kept", budget_bits=1.0, refine=0), silent_report())
-    with pytest.raises(StageFailure, match="give bits per weight or bytes"):
+    with pytest.raises(CallFailure, match="give bits per weight or bytes"):
         run(asked(tmp_path / "kept", budget_bytes=1000), silent_report())
-    with pytest.raises(StageFailure, match="which rounds the inputs, too"):
+    with pytest.raises(CallFailure, match="which rounds the inputs, too"):
         run(asked(tmp_path / "kept", formats=["int8"]), silent_report())
 
 

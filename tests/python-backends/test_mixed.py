@@ -11,7 +11,7 @@ from test_gptq import divergence
 from tiny_model import act
 
 from pare_backends.checkpoint import read
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 from pare_backends.quantization.mixing.bounds import choices_of, worth_trying
 from pare_backends.quantization.mixing.solve import (
     Decision,
@@ -125,7 +125,7 @@ def test_a_budget_that_no_step_divides_is_kept() -> None:
 
 
 def test_a_budget_below_the_smallest_formats_is_refused() -> None:
-    with pytest.raises(StageFailure, match="the smallest ones take"):
+    with pytest.raises(CallFailure, match="the smallest ones take"):
         best_mix(decisions(1, 3, 1), 2)
 
 

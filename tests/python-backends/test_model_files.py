@@ -14,13 +14,13 @@ from safetensors.torch import load_file, save_file
 from tiny_model import act, tiny_copy, tiny_dir
 from transformers import AutoModelForCausalLM
 
+from pare_backends.calls import verify
+from pare_backends.calls.import_model import ImportModelRequest, run
 from pare_backends.checkpoint import load_dequantized, read
 from pare_backends.checkpoint.files import INDEX, SINGLE
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 from pare_backends.models.hub_files import wanted_files
 from pare_backends.progress import silent_report
-from pare_backends.stages import verify
-from pare_backends.stages.import_model import ImportModelRequest, run
 
 NORM = "model.norm.weight"
 
@@ -30,7 +30,7 @@ def imported(directory: Path, trust: bool = False) -> dict[str, Any]:
 
 
 def refused(directory: Path) -> str:
-    with pytest.raises(StageFailure) as said:
+    with pytest.raises(CallFailure) as said:
         imported(directory)
     assert said.value.kind == "bad_input" and said.value.hint is not None
     return said.value.message

@@ -16,12 +16,12 @@ from safetensors.torch import load_file, save_file
 from tiny_model import act, tiny_dir
 from transformers import AutoModelForCausalLM
 
+from pare_backends.calls import verify
+from pare_backends.calls.import_model import ImportModelRequest, run
 from pare_backends.checkpoint import load_dequantized, read
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 from pare_backends.models.tiny import write_tokenizer
 from pare_backends.progress import silent_report
-from pare_backends.stages import verify
-from pare_backends.stages.import_model import ImportModelRequest, run
 
 Tensors = dict[str, torch.Tensor]
 EMBEDDING = "model.embed_tokens.weight"
@@ -34,7 +34,7 @@ def facts(directory: Path) -> dict[str, Any]:
 
 
 def refused(directory: Path) -> str:
-    with pytest.raises(StageFailure) as said:
+    with pytest.raises(CallFailure) as said:
         facts(directory)
     assert said.value.kind == "bad_input" and said.value.hint is not None
     return said.value.message
@@ -84,7 +84,7 @@ def test_a_missing_norm_is_named(tmp_path: Path) -> None:
 
 def test_a_base_model_without_its_head_says_what_to_do(tmp_path: Path) -> None:
     directory = changed(tmp_path / "m", lambda held: None, tie_word_embeddings=False)
-    with pytest.raises(StageFailure, match="no weight for lm_head") as said:
+    with pytest.raises(CallFailure, match="no weight for lm_head") as said:
         facts(directory)
     assert "tie_word_embeddings: true" in (said.value.hint or "")
 
@@ -180,7 +180,7 @@ def test_layers_with_inputs_of_four_dimensions_are_kept(tmp_path: Path) -> None:
 
 def test_what_auto_round_would_leave_alone_is_said_before_it_tunes(tmp_path: Path) -> None:
     source = saved(tmp_path / "m", latent_attention())
-    with pytest.raises(StageFailure, match="kv_a_proj_with_mqa by auto-round: it is 48 by 64"):
+    with pytest.raises(CallFailure, match="kv_a_proj_with_mqa by auto-round: it is 48 by 64"):
         act(tmp_path / "out", "autoround", {"group_size": 32, "iters": 1}, parent=source)
 
 

@@ -11,7 +11,7 @@ import pytest
 from evaluation_fixtures import wire_task
 
 from pare_backends.evaluation.tasks.documents import load_documents
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 from pare_backends.offline import kept_out_by
 
 GUARDED = """
@@ -67,7 +67,7 @@ def test_missing_data_say_where_they_would_lie(
 
     monkeypatch.setattr(datasets.config, "HF_HUB_OFFLINE", True)
     monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path)
-    with pytest.raises(StageFailure) as caught:
+    with pytest.raises(CallFailure) as caught:
         load_documents(wire_task("arc_challenge"))
     assert "Cannot get the data of arc_challenge (allenai/ai2_arc, ARC-Challenge" in str(
         caught.value

@@ -20,13 +20,13 @@ from runtime_fixtures import (
     worker_environment,
 )
 
+from pare_backends.calls import prove_runtime
 from pare_backends.checkpoint import load, read, write
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 from pare_backends.runtimes.openvino import compiled as runtime
 from pare_backends.runtimes.openvino.graph_weights import build_model
 from pare_backends.runtimes.registry import open_session
 from pare_backends.runtimes.stored_weights import StoredWeights
-from pare_backends.stages import prove_runtime
 
 TOKENS = np.random.default_rng(0).integers(0, 320, 40)
 
@@ -145,7 +145,7 @@ def decoder_logits(decoder: runtime.Decoder) -> np.ndarray:
 
 
 def test_openvino_process_imports_no_torch() -> None:
-    code = "import sys, pare_backends.stages.speed, pare_backends.runtimes.openvino.session\n"
+    code = "import sys, pare_backends.calls.speed, pare_backends.runtimes.openvino.session\n"
     code += "print([m for m in ('torch', 'transformers') if m in sys.modules])"
     command = [sys.executable, "-c", code]
     done = subprocess.run(
@@ -159,7 +159,7 @@ def test_build_model_refuses_another_architecture(tmp_path: Path) -> None:
     config = json.loads((tmp_path / "config.json").read_text())
     config["rms_norm_eps"] = 0.5
     (tmp_path / "config.json").write_text(json.dumps(config))
-    with pytest.raises(StageFailure, match=r"rms_norm_eps is 0\.5"):
+    with pytest.raises(CallFailure, match=r"rms_norm_eps is 0\.5"):
         build_model(str(exported_graph()), str(tmp_path))
 
 
@@ -229,7 +229,7 @@ def test_prove_runtime_fails_where_two_weights_are_exchanged(tmp_path: Path) -> 
         '"tensor": "model.layers.0.self_attn.q_proj.weight"',
     ).replace('"X"', '"tensor": "model.layers.1.self_attn.q_proj.weight"')
     path.write_text(swapped)
-    with pytest.raises(StageFailure, match="KL divergence") as caught:
+    with pytest.raises(CallFailure, match="KL divergence") as caught:
         graph_proof(artifact(8, -1, True, 8), tmp_path)
     assert caught.value.kind == "verification"
 

@@ -27,7 +27,7 @@ from pare_backends.evaluation.original.distributions import (
 from pare_backends.evaluation.original.figures import distance_figures
 from pare_backends.evaluation.perplexity import TextReader, run_perplexity, windows
 from pare_backends.evaluation.tasks.documents import load_documents
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 
 VOCABULARY = 3000
 
@@ -113,7 +113,7 @@ def test_another_model_tokenizer_or_vocabulary_is_refused(tmp_path: Path) -> Non
     logits = spread(4, 0)
     kept(tmp_path, logits, 7)
     for identity, vocabulary in (("other", VOCABULARY), ("me", VOCABULARY + 1)):
-        with pytest.raises(StageFailure, match=r"what is kept is of the model.* me 3000, wanted"):
+        with pytest.raises(CallFailure, match=r"what is kept is of the model.* me 3000, wanted"):
             read_distributions(tmp_path / "7.safetensors", identity, vocabulary)
 
 

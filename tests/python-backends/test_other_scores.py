@@ -14,10 +14,10 @@ import pytest
 import torch
 from tiny_model import tiny_dir
 
-from pare_backends.failures import StageFailure
+from pare_backends.calls import read_scores
+from pare_backends.failures import CallFailure
 from pare_backends.progress import silent_report
 from pare_backends.quantization.mixing.score import Score
-from pare_backends.stages import read_scores
 
 Q, K, V = (f"model.layers.0.self_attn.{name}_proj" for name in "qkv")
 UP = "model.layers.1.mlp.up_proj"
@@ -31,7 +31,7 @@ def imported(path: Path) -> tuple[str, list[Score]]:
 
 
 def why(path: Path) -> str:
-    with pytest.raises(StageFailure) as caught:
+    with pytest.raises(CallFailure) as caught:
         imported(path)
     assert caught.value.kind == "bad_input"
     return caught.value.message

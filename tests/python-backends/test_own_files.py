@@ -13,18 +13,18 @@ from pathlib import Path
 import pytest
 from tiny_model import act, tiny_copy
 
+from pare_backends.calls.import_model import ImportModelRequest, run
 from pare_backends.checkpoint import own_files
 from pare_backends.checkpoint.files import read
 from pare_backends.checkpoint.load import load_tokenizer
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 from pare_backends.progress import silent_report
-from pare_backends.stages.import_model import ImportModelRequest, run
 
 SECRET = "a secret of this machine"
 
 
 def refusal_of(model: Path, out: Path) -> str:
-    with pytest.raises(StageFailure) as failed:
+    with pytest.raises(CallFailure) as failed:
         run(ImportModelRequest(str(model), str(out), False), silent_report())
     assert failed.value.kind == "bad_input"
     assert "\n" not in failed.value.message
@@ -137,10 +137,10 @@ def test_a_link_made_later_reaches_no_artifact_and_no_prompt(tmp_path: Path) -> 
     (tmp_path / "secret.txt").write_text(SECRET)
     model = tiny_copy(tmp_path / "model")
     (model / "chat_template.jinja").symlink_to(tmp_path / "secret.txt")
-    with pytest.raises(StageFailure, match=r"chat_template\.jinja is a link to"):
+    with pytest.raises(CallFailure, match=r"chat_template\.jinja is a link to"):
         act(tmp_path / "out", "rtn", {}, parent=model)
     assert not list((tmp_path / "out").glob("chat_template*"))
-    with pytest.raises(StageFailure, match=r"chat_template\.jinja is a link to"):
+    with pytest.raises(CallFailure, match=r"chat_template\.jinja is a link to"):
         load_tokenizer(model)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from pare_backends.checkpoint import Checkpoint, GridTensor, read, write
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 from pare_backends.runtimes.stored_weights import StoredWeights
 
 ROWS = 6
@@ -54,9 +54,9 @@ def test_bits_that_do_not_fit_the_file_are_refused(tmp_path: Path) -> None:
     config = json.loads(path.read_text())
     config["quantization_config"]["config_groups"]["group_0"]["weights"]["num_bits"] = 8
     path.write_text(json.dumps(config))
-    with pytest.raises(StageFailure, match="24 weights at 8 bits takes 6 words, the file has 3"):
+    with pytest.raises(CallFailure, match="24 weights at 8 bits takes 6 words, the file has 3"):
         read(folder)
     del config["quantization_config"]
     path.write_text(json.dumps(config))
-    with pytest.raises(StageFailure, match=r"config\.json declares no bits"):
+    with pytest.raises(CallFailure, match=r"config\.json declares no bits"):
         StoredWeights(str(folder)).packed("layer.weight")

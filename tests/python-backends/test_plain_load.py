@@ -13,11 +13,11 @@ from safetensors.torch import load_file, save_file
 from test_kept_dtype import beyond_half, rounded
 from tiny_model import act, tiny_copy, tiny_dir
 
+from pare_backends.calls.verify import VerifyRequest, run
 from pare_backends.checkpoint import load_dequantized
 from pare_backends.checkpoint.plain_load import plain_facts
 from pare_backends.checkpoint.soundness import logits_of, prompt_ids
 from pare_backends.progress import silent_report
-from pare_backends.stages.verify import VerifyRequest, run
 
 PROBE = torch.arange(3, 35)[None]
 
@@ -90,7 +90,7 @@ def test_what_does_not_load_is_told(tmp_path: Path) -> None:
 
 
 def test_an_adapter_that_is_left_out_shows_in_the_logits(tmp_path: Path) -> None:
-    """Its stage says already that pare's own loader takes it."""
+    """Its call says already that pare's own loader takes it."""
     act(tmp_path / "parent", "rtn", {"bits": 2, "group_size": 32})
     from dataclasses import replace
 

@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 from evaluation_fixtures import Events, random_checkpoint, wire_task, words, write_rows
 
+from pare_backends.calls.prepare_data import PrepareDataRequest, run
 from pare_backends.checkpoint.load import load_tokenizer
 from pare_backends.evaluation.calibration import read_windows
 from pare_backends.evaluation.tasks.selection import drawn_order
-from pare_backends.failures import StageFailure
-from pare_backends.stages.prepare_data import PrepareDataRequest, run
+from pare_backends.failures import CallFailure
 
 
 @pytest.fixture(scope="module")
@@ -131,7 +131,7 @@ def test_evaluation_text_is_never_calibration_text(model_dir: Path, tmp_path: Pa
 
 
 def test_a_calibration_text_without_one_window_is_refused(model_dir: Path, tmp_path: Path) -> None:
-    with pytest.raises(StageFailure, match="window of 5000 tokens: the text has 900 tokens"):
+    with pytest.raises(CallFailure, match="window of 5000 tokens: the text has 900 tokens"):
         run(request(model_dir, tmp_path, calibration_tokens=5000), Events().report)
     assert not (tmp_path / "out" / "calibration.safetensors").exists()
 
@@ -151,7 +151,7 @@ def test_a_broken_file_is_one_sentence(
     content: bytes, reason: str, model_dir: Path, tmp_path: Path
 ) -> None:
     (tmp_path / "d.jsonl").write_bytes(content)
-    with pytest.raises(StageFailure, match=reason) as caught:
+    with pytest.raises(CallFailure, match=reason) as caught:
         run(request(model_dir, tmp_path), Events().report)
     assert caught.value.kind == "bad_input"
     assert "d.jsonl" in caught.value.message
@@ -165,12 +165,12 @@ def test_a_gzip_file_is_read_and_a_cut_one_refused(model_dir: Path, tmp_path: Pa
     found = run(request(model_dir, tmp_path, tasks=[task]), Events().report)
     assert found["tasks"][0]["rows"] == 6
     packed.write_bytes(gzip.compress(rows)[:30])
-    with pytest.raises(StageFailure, match=r"Cannot read .*d\.jsonl\.gz"):
+    with pytest.raises(CallFailure, match=r"Cannot read .*d\.jsonl\.gz"):
         run(request(model_dir, tmp_path, tasks=[task]), Events().report)
 
 
 def test_a_missing_file_says_where_it_was_looked_for(model_dir: Path, tmp_path: Path) -> None:
     task = wire_task("arc_challenge", tmp_path / "arc_challenge" / "test.jsonl.gz")
-    with pytest.raises(StageFailure, match="no such file") as caught:
+    with pytest.raises(CallFailure, match="no such file") as caught:
         run(request(model_dir, tmp_path, tasks=[task]), Events().report)
     assert "--data-dir" in str(caught.value.hint)

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 import pytest
 
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 from pare_backends.protocol import EventWriter, build, read_request, to_wire
 
 
@@ -69,22 +69,22 @@ def test_build_revives_the_numbers_that_json_lacks() -> None:
     ],
 )
 def test_build_names_the_field_that_is_wrong(change: dict[str, Any], words: str) -> None:
-    with pytest.raises(StageFailure) as caught:
+    with pytest.raises(CallFailure) as caught:
         build(Request, {**GOOD, **change})
     assert caught.value.kind == "bad_input"
     assert words in caught.value.message
 
 
 def test_read_request_refuses_another_protocol_and_no_json() -> None:
-    request = {"protocol": 2, "request_id": "r", "threads": None, "stage_request": {}}
-    with pytest.raises(StageFailure, match="protocol 2"):
+    request = {"protocol": 2, "request_id": "r", "threads": None, "request": {}}
+    with pytest.raises(CallFailure, match="protocol 2"):
         read_request(json.dumps(request))
-    with pytest.raises(StageFailure, match="JSON"):
+    with pytest.raises(CallFailure, match="JSON"):
         read_request('{"protocol": 1')
     assert read_request(json.dumps({**request, "protocol": 1})).threads is None
 
 
-def test_to_wire_carries_what_stages_give_back() -> None:
+def test_to_wire_carries_what_calls_give_back() -> None:
     value = {
         "nan": math.nan,
         "low": -math.inf,

@@ -10,7 +10,7 @@ import pytest
 from tiny_model import act, tiny_dir
 
 from pare_backends.checkpoint import read
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 from pare_backends.models.layout import layout_of
 
 METHODS = ("magnitude", "wanda", "sparsegpt")
@@ -44,6 +44,6 @@ def test_a_further_step_keeps_the_zeros_and_reaches_its_share(
 def test_a_further_step_that_would_make_none_is_refused(method: str, tmp_path: Path) -> None:
     first = prune(tmp_path / "first", "magnitude", None, 0.5)
     with pytest.raises(
-        StageFailure, match=r"to a sparsity of 0\.3: 0\.5 of the weights are zero alr"
+        CallFailure, match=r"to a sparsity of 0\.3: 0\.5 of the weights are zero alr"
     ):
         prune(tmp_path / "second", method, first, 0.3)

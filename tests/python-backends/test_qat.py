@@ -11,15 +11,15 @@ import torch
 from test_lora import Killed, kill_at
 from tiny_model import act, calibration, tiny_dir
 
+from pare_backends.calls import apply
+from pare_backends.calls.apply import ApplyRequest
 from pare_backends.checkpoint import load_dequantized, read
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 from pare_backends.models.tiny_text import sentences
 from pare_backends.progress import Report, silent_report
 from pare_backends.quantization.correction.straight_through import grid_of
 from pare_backends.quantization.qat import Params
 from pare_backends.quantization.rounding import round_matrix
-from pare_backends.stages import apply
-from pare_backends.stages.apply import ApplyRequest
 
 GRID = {"bits": 2, "group_size": 32}
 STOPPED_AT = 13
@@ -33,7 +33,7 @@ def qat(
     seed: int = 1,
     **params: Any,
 ) -> dict[str, Any]:
-    """The stage's result; the child lies in `out`."""
+    """The call's result; the child lies in `out`."""
     asked = {**GRID, "lr": 2e-3, "steps": 24, "batch": 2, "tokens": 64, "held_out": 0, **params}
     request = ApplyRequest(
         parent_dir=str(parent or tiny_dir()),
@@ -155,7 +155,7 @@ def test_the_texts_own_tokens_may_be_learnt(tmp_path: Path) -> None:
 
 def test_a_rounded_parent_is_refused(tmp_path: Path) -> None:
     act(tmp_path / "rtn", "rtn", GRID)
-    with pytest.raises(StageFailure, match="already in the parent"):
+    with pytest.raises(CallFailure, match="already in the parent"):
         qat(tmp_path / "twice", parent=tmp_path / "rtn")
 
 

@@ -11,13 +11,13 @@ import torch
 from test_lora import PARAMS, logits
 from tiny_model import calibration, tiny_dir
 
+from pare_backends.calls import apply
+from pare_backends.calls.apply import ApplyRequest
 from pare_backends.checkpoint import read
 from pare_backends.checkpoint.load import load_dequantized
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 from pare_backends.finetuning.nf4 import BLOCK, NF4, NF4Linear, code_book
 from pare_backends.progress import silent_report
-from pare_backends.stages import apply
-from pare_backends.stages.apply import ApplyRequest
 
 PUBLISHED = [
     *(-1.0, -0.6961928009986877, -0.5250730514526367, -0.39491748809814453),
@@ -121,7 +121,7 @@ def test_the_factors_learn_beside_the_rounded_weights(tmp_path: Path) -> None:
 
 def test_a_pruned_parent_is_sent_to_lora(tmp_path: Path) -> None:
     act(tmp_path / "pruned", "magnitude", sparsity=0.5)
-    with pytest.raises(StageFailure, match="it is pruned") as refused:
+    with pytest.raises(CallFailure, match="it is pruned") as refused:
         act(tmp_path / "tuned", "qlora", tmp_path / "pruned", **PARAMS)
     assert refused.value.kind == "invalid"
     assert refused.value.hint is not None

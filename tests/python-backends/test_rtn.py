@@ -9,7 +9,7 @@ import pytest
 from tiny_model import accuracy, act, tiny_dir
 
 from pare_backends.checkpoint import load_dequantized, read
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 from pare_backends.quantization.rounding import round_matrix
 
 # Relative squared errors on Gaussian weights in groups of 64, from an independent implementation.
@@ -72,7 +72,7 @@ def test_a_group_of_zeros_stays_zero() -> None:
 def test_not_a_number_is_named() -> None:
     weights = gaussian(4, 64)
     weights[2, 3] = np.nan
-    with pytest.raises(StageFailure) as caught:
+    with pytest.raises(CallFailure) as caught:
         round_matrix("model.layers.3.q", weights, 4, 32, True)
     assert caught.value.kind == "not_a_number"
     assert "model.layers.3.q" in caught.value.message
@@ -81,16 +81,16 @@ def test_not_a_number_is_named() -> None:
 def test_a_group_that_does_not_divide_is_refused_before_anything_is_written(
     tmp_path: Path,
 ) -> None:
-    with pytest.raises(StageFailure, match=r"groups of 48.*64") as caught:
+    with pytest.raises(CallFailure, match=r"groups of 48.*64") as caught:
         act(tmp_path / "child", "rtn", {"group_size": 48})
     assert caught.value.kind == "invalid"
     assert not (tmp_path / "child").exists()
 
 
 def test_an_unknown_knob_is_refused_in_words(tmp_path: Path) -> None:
-    with pytest.raises(StageFailure, match='Did you mean "bits"'):
+    with pytest.raises(CallFailure, match='Did you mean "bits"'):
         act(tmp_path / "child", "rtn", {"bitz": 4})
-    with pytest.raises(StageFailure, match="one of 2, 3, 4, 8"):
+    with pytest.raises(CallFailure, match="one of 2, 3, 4, 8"):
         act(tmp_path / "child", "rtn", {"bits": 5})
 
 

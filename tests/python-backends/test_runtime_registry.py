@@ -11,13 +11,13 @@ import pytest
 from runtime_fixtures import random_llama, worker_environment
 
 import pare_backends
-from pare_backends.failures import StageFailure
+from pare_backends.calls import make_form as make_call
+from pare_backends.calls import runtime_logits as logits_call
+from pare_backends.failures import CallFailure
 from pare_backends.progress import silent_report
 from pare_backends.runtimes import registry
 from pare_backends.runtimes.logits import load_logits
 from pare_backends.runtimes.registry import make_form, open_model, open_session, runtime_packages
-from pare_backends.stages import make_form as make_stage
-from pare_backends.stages import runtime_logits as logits_stage
 
 PACKAGE = Path(pare_backends.__file__).parent
 RUNTIMES = PACKAGE / "runtimes"
@@ -31,23 +31,23 @@ def test_every_folder_is_a_runtime_of_its_own_name() -> None:
 
 
 def test_an_unknown_runtime_is_refused_with_the_nearest() -> None:
-    with pytest.raises(StageFailure, match=r'"llamacpp".*Did you mean "llama\.cpp"'):
+    with pytest.raises(CallFailure, match=r'"llamacpp".*Did you mean "llama\.cpp"'):
         open_session("llamacpp", str(random_llama(0)), None, 1)
 
 
 @pytest.mark.parametrize("runtime", ["openvino", "llama.cpp"])
 def test_a_runtime_with_a_form_is_not_opened_without_one(runtime: str) -> None:
-    with pytest.raises(StageFailure, match=f"{re.escape(runtime)}: form_dir is null"):
+    with pytest.raises(CallFailure, match=f"{re.escape(runtime)}: form_dir is null"):
         open_session(runtime, str(random_llama(0)), None, 1)
 
 
 def test_a_runtime_without_a_form_takes_and_makes_none(tmp_path: Path) -> None:
     source = str(random_llama(0))
-    with pytest.raises(StageFailure, match="it loads the checkpoint itself"):
+    with pytest.raises(CallFailure, match="it loads the checkpoint itself"):
         open_session("transformers", source, str(tmp_path), 1)
-    with pytest.raises(StageFailure, match=r"Cannot use make\.py of the runtime transformers"):
+    with pytest.raises(CallFailure, match=r"Cannot use make\.py of the runtime transformers"):
         make_form("transformers", source, str(tmp_path), False, silent_report())
-    with pytest.raises(StageFailure, match=r"Cannot use model\.py of the runtime transformers"):
+    with pytest.raises(CallFailure, match=r"Cannot use model\.py of the runtime transformers"):
         open_model("transformers", source, str(tmp_path), sys.executable, 1)
 
 
@@ -72,17 +72,17 @@ def test_a_third_partys_runtime_is_found_in_its_folder(
     monkeypatch.setattr(registry, "THIRD_PARTY", {})
     folder, output = tmp_path / "their runtime", tmp_path / "out"
     folder.mkdir()
-    missing = make_stage.Request("their.own", "a", str(output), False, str(folder))
-    with pytest.raises(StageFailure, match=r"runtime their\.own: there is no file .*session\.py"):
-        make_stage.run(missing, silent_report())
+    missing = make_call.Request("their.own", "a", str(output), False, str(folder))
+    with pytest.raises(CallFailure, match=r"runtime their\.own: there is no file .*session\.py"):
+        make_call.run(missing, silent_report())
     for name, text in THEIRS.items():
         (folder / name).write_text(text)
-    made = make_stage.run(missing, silent_report())
+    made = make_call.run(missing, silent_report())
     assert made == {"size_bytes": len("made by theirs"), "notes": ["made by theirs"]}
     assert open_session("their.own", "a", str(output), 1) == str(output)
     path = str(tmp_path / "logits.npz")
-    asked = logits_stage.Request("their.own", "a", "f", "e", 3, 1, path, str(folder))
-    assert logits_stage.run(asked, silent_report()) == {"tokens": 3}
+    asked = logits_call.Request("their.own", "a", "f", "e", 3, 1, path, str(folder))
+    assert logits_call.run(asked, silent_report()) == {"tokens": 3}
     assert load_logits(path).strict.shape == (3, 4)
     assert "their.own" in runtime_packages()
 
@@ -107,8 +107,8 @@ def test_no_file_outside_its_folder_names_a_runtime() -> None:
 def test_what_runs_without_torch_imports_none(module: str) -> None:
     """A runtime's environment may lack it, and it would count in the memory of the process."""
     code = f"import sys, pare_backends.runtimes.openvino.{module}\n"
-    code += "import pare_backends.stages.speed, pare_backends.stages.runtime_logits\n"
-    code += "import pare_backends.stages.make_form\n"
+    code += "import pare_backends.calls.speed, pare_backends.calls.runtime_logits\n"
+    code += "import pare_backends.calls.make_form\n"
     code += "print([m for m in ('torch', 'transformers') if m in sys.modules])"
     done = subprocess.run(
         [sys.executable, "-c", code],

@@ -16,7 +16,7 @@ from typing import Any, cast
 
 import pytest
 
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 from pare_backends.sandbox import verdict as judge
 from pare_backends.sandbox.guest_limits import Limits
 from pare_backends.sandbox.plain import decode, encode
@@ -244,7 +244,7 @@ def test_without_bubblewrap_it_is_said_how_to_get_it(monkeypatch: pytest.MonkeyP
             "bubblewrap is not installed: install it with `sudo apt-get install bubblewrap` "
             "(Debian, Ubuntu) or `sudo dnf install bubblewrap` (Fedora)"
         )
-        with pytest.raises(StageFailure, match=r"Cannot run the code .* apt-get install") as caught:
+        with pytest.raises(CallFailure, match=r"Cannot run the code .* apt-get install") as caught:
             judge.require_sandbox()
         assert caught.value.kind == "missing_environment"
         assert "--unsafe-code" in str(caught.value.hint)

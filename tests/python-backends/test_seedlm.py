@@ -27,7 +27,7 @@ from pare_backends.checkpoint.stored import StoredTensors, file_entries
 from pare_backends.codec import seed_search, seedlm
 from pare_backends.codec.finished_layers import FinishedLayers
 from pare_backends.codec.seed_search import RULES, search, seed_table
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 from pare_backends.methods.context import Context
 from pare_backends.models.layout import layout_of
 from pare_backends.progress import Report, silent_report
@@ -289,13 +289,13 @@ def test_a_half_written_layer_is_not_taken(tmp_path: Path) -> None:
 
 def test_what_cannot_be_encoded_is_said_before_any_work() -> None:
     parent, context = read(tiny_dir()), context_in(Path("/nowhere"))
-    with pytest.raises(StageFailure, match="in blocks of 12: they must divide the row's 64") as no:
+    with pytest.raises(CallFailure, match="in blocks of 12: they must divide the row's 64") as no:
         seedlm.apply(parent, seedlm.Params(block_weights=12), context)
     assert no.value.kind == "invalid"
     ints = GridTensor(np.zeros((64, 128), np.int8), np.ones((64, 1), np.float32), None, 4, -1)
-    with pytest.raises(StageFailure, match=f"Cannot change {LAYER}: it is quantized already"):
+    with pytest.raises(CallFailure, match=f"Cannot change {LAYER}: it is quantized already"):
         seedlm.apply(parent.with_stored({LAYER: ints}), seedlm.Params(), context)
-    with pytest.raises(StageFailure, match="w: its weights are not finite") as no:
+    with pytest.raises(CallFailure, match="w: its weights are not finite") as no:
         seedlm.encode("w", np.full((1, 8), np.nan, np.float32), seed_table(SMALL))
     assert no.value.kind == "not_a_number"
 
@@ -315,12 +315,12 @@ def test_a_damaged_code_is_named(tmp_path: Path, part: str) -> None:
         "weight_seed_scale": np.array([np.nan], np.float32),
     }
     save_file({**parts, name: changes[part]}, str(path))
-    with pytest.raises(StageFailure, match=r"Cannot (read|store) layer"):
+    with pytest.raises(CallFailure, match=r"Cannot (read|store) layer"):
         read(tmp_path)
     save_file({key: value for key, value in parts.items() if key != name}, str(path))
-    with pytest.raises(StageFailure, match=f"{name}|stored as seeds"):
+    with pytest.raises(CallFailure, match=f"{name}|stored as seeds"):
         read(tmp_path)
     # A seed of no register: the lengths fit, the code does not.
     save_file({**parts, "layer.weight": np.zeros_like(parts["layer.weight"])}, str(path))
-    with pytest.raises(StageFailure, match="a block's seed is 0"):
+    with pytest.raises(CallFailure, match="a block's seed is 0"):
         read(tmp_path).weight("layer")

@@ -19,7 +19,7 @@ from pare_backends.evaluation.served.client import ServedClient
 from pare_backends.evaluation.served.endpoint import Endpoint
 from pare_backends.evaluation.served.patience import Patience, retry_after
 from pare_backends.evaluation.tasks.wire_task import WireTask
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 
 KEY = "sk-served-test-0123456789"
 QUICK = Patience(seconds=2, first_wait=0.01)
@@ -180,7 +180,7 @@ def test_an_evaluation_that_was_killed_asks_only_for_the_rest(
     kept = {"answers_path": str(tmp_path / "answers.jsonl")}
     with serving(answer) as server:
         endpoint = server.endpoint(concurrency=2)
-        with pytest.raises(StageFailure) as stopped:
+        with pytest.raises(CallFailure) as stopped:
             evaluate([task], tmp_path, endpoint, **kept)
         assert stopped.value.kind == "endpoint"
         answered = len((tmp_path / "answers.jsonl").read_text().splitlines())
@@ -227,7 +227,7 @@ COMPLETION = {"choices": [{"text": "x", "finish_reason": "stop"}]}
 def test_what_a_server_does_wrong_is_one_sentence(
     replies: Reply, kind: str, said: str, tmp_path: Path
 ) -> None:
-    with serving(lambda path, body: replies) as server, pytest.raises(StageFailure) as failed:
+    with serving(lambda path, body: replies) as server, pytest.raises(CallFailure) as failed:
         evaluate(tasks_of(tmp_path)[2:3], tmp_path, server.endpoint())
     assert failed.value.kind == kind
     assert said in failed.value.message
@@ -241,7 +241,7 @@ def test_a_wrong_name_gets_the_nearest_of_the_servers_list(tmp_path: Path) -> No
             return 200, {"data": [{"id": "SmolLM2-135M"}, {"id": "other"}]}
         return 400, {"detail": f"no such model: {body['model']}"}
 
-    with serving(answer) as server, pytest.raises(StageFailure) as failed:
+    with serving(answer) as server, pytest.raises(CallFailure) as failed:
         evaluate(tasks_of(tmp_path)[2:3], tmp_path, server.endpoint(model="SmolLM2-153M"))
     assert 'Did you mean "SmolLM2-135M"?' in failed.value.message
     assert "--served-model" in str(failed.value.hint)
@@ -255,14 +255,14 @@ def test_an_unnamed_model_is_the_only_one_listed(model_dir: Path, tmp_path: Path
     def two(path: str, body: dict[str, Any]) -> Reply:
         return 200, {"data": [{"id": "a"}, {"id": "b"}]}
 
-    with serving(two) as server, pytest.raises(StageFailure, match="it lists a, b"):
+    with serving(two) as server, pytest.raises(CallFailure, match="it lists a, b"):
         evaluate(tasks_of(tmp_path)[2:3], tmp_path, server.endpoint(model=None))
 
 
 def test_a_server_that_is_down_is_said_with_its_address(tmp_path: Path) -> None:
     with serving(lambda path, body: (200, COMPLETION)) as server:
         pass
-    with pytest.raises(StageFailure) as failed:
+    with pytest.raises(CallFailure) as failed:
         evaluate(tasks_of(tmp_path)[2:3], tmp_path, server.endpoint())
     assert failed.value.kind == "endpoint"
     assert f"Cannot evaluate on {server.base_url}: it cannot be reached" in failed.value.message
@@ -277,7 +277,7 @@ def test_the_key_is_sent_and_never_said(
     def answer(path: str, body: dict[str, Any]) -> Reply:
         return 401, {"error": {"message": f"Incorrect API key provided: {KEY}."}}
 
-    with serving(answer) as server, pytest.raises(StageFailure) as failed:
+    with serving(answer) as server, pytest.raises(CallFailure) as failed:
         evaluate(tasks_of(tmp_path)[2:3], tmp_path, server.endpoint())
     assert server.keys[0] == f"Bearer {KEY}"
     assert "refuses the key of OPENAI_API_KEY" in failed.value.message
@@ -285,7 +285,7 @@ def test_the_key_is_sent_and_never_said(
     said = failed.value.message + str(failed.value.hint) + "".join(capfd.readouterr())
     assert KEY not in said and KEY[:12] not in said
     monkeypatch.setenv("OPENAI_API_KEY", f"{KEY}\nx")
-    with pytest.raises(StageFailure, match="no header can carry") as broken:
+    with pytest.raises(CallFailure, match="no header can carry") as broken:
         evaluate(tasks_of(tmp_path)[2:3], tmp_path, server.endpoint())
     assert KEY not in broken.value.message
 
@@ -326,7 +326,7 @@ def test_a_slow_answer_is_given_up_after_the_time_limit(tmp_path: Path) -> None:
         time.sleep(0.5)
         return 200, COMPLETION
 
-    with serving(answer) as server, pytest.raises(StageFailure, match=r"not answer in 0\.1 s"):
+    with serving(answer) as server, pytest.raises(CallFailure, match=r"not answer in 0\.1 s"):
         evaluate(tasks_of(tmp_path)[2:3], tmp_path, server.endpoint(timeout_seconds=0.1))
 
 
@@ -334,7 +334,7 @@ def test_prompts_stand_in_the_chat_template_where_it_is_asked(
     model_dir: Path, tmp_path: Path
 ) -> None:
     tasks = tasks_of(tmp_path)[1:3]
-    with pytest.raises(StageFailure, match="has none") as none:
+    with pytest.raises(CallFailure, match="has none") as none:
         evaluate(tasks, tmp_path, artifact_dir=str(model_dir), chat_template=True)
     assert none.value.kind == "bad_input"
     plain, plain_samples, _ = evaluate(tasks, tmp_path, artifact_dir=str(model_dir))

@@ -26,7 +26,7 @@ from pare_backends.evaluation.served.jobs import Job, answer_all
 from pare_backends.evaluation.served.patience import Patience, retry_after
 from pare_backends.evaluation.served.requests import Unlike, echo, generate
 from pare_backends.evaluation.served.transport import TOKEN_BYTES, largest_reply
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 
 NONE = Patience(seconds=0)
 HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n"
@@ -72,8 +72,8 @@ def client_of(url: str, patience: Patience = NONE, timeout: float = 0.6, **more:
     return ServedClient(Endpoint(url, "m", timeout_seconds=timeout), None, patience, **more)
 
 
-def said_by(client: ServedClient, tokens: int = 1) -> StageFailure:
-    with pytest.raises(StageFailure) as failed:
+def said_by(client: ServedClient, tokens: int = 1) -> CallFailure:
+    with pytest.raises(CallFailure) as failed:
         generate(client, "a", tokens, [], {})
     message = failed.value.message
     assert "\n" not in message and len(message) < 400
@@ -230,7 +230,7 @@ def test_a_figure_that_is_no_number_is_refused(value: Any) -> None:
     with serving(scored) as server:
         client = ServedClient(server.endpoint(), None, NONE)
         best = False
-        with pytest.raises(StageFailure, match="the log-probability of token 1 is"):
+        with pytest.raises(CallFailure, match="the log-probability of token 1 is"):
             echo(client, [1, 2])
         best = True
         with pytest.raises(Unlike, match="are no numbers"):
@@ -347,7 +347,7 @@ def test_the_first_failure_ends_what_still_waits_for_an_answer() -> None:
             for prompt in ("slow", "bad")
         ]
         started = time.monotonic()
-        with pytest.raises(StageFailure, match="400, no"):
+        with pytest.raises(CallFailure, match="400, no"):
             answer_all(client, Answers(), jobs, lambda done: None)
         assert time.monotonic() - started < 5
         gate.set()

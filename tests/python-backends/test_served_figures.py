@@ -12,7 +12,7 @@ from served_fixtures import Reply, byte_level_checkpoint, evaluate, no_keys_or_w
 from test_served import assert_same, tasks_of
 from vllm_server import VllmServer
 
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 
 
 @pytest.fixture(scope="module")
@@ -61,7 +61,7 @@ def test_too_few_best_tokens_are_refused(model_dir: Path, tmp_path: Path) -> Non
 
 def test_another_models_tokenizer_is_refused(model_dir: Path, tmp_path: Path) -> None:
     other = random_checkpoint(tmp_path / "other")
-    with serving(VllmServer(model_dir)) as server, pytest.raises(StageFailure) as failed:
+    with serving(VllmServer(model_dir)) as server, pytest.raises(CallFailure) as failed:
         endpoint = server.endpoint(tokenizer_dir=str(other))
         evaluate(tasks_of(tmp_path)[:1], 8, tmp_path, endpoint)
     assert failed.value.kind == "bad_input"
@@ -79,7 +79,7 @@ def test_places_that_drift_are_noticed_where_an_answer_is_scored(
     )
     _, own, _ = evaluate([task], 4, tmp_path, artifact_dir=str(model_dir))
     with serving(VllmServer(model_dir)) as server:
-        with pytest.raises(StageFailure) as failed:
+        with pytest.raises(CallFailure) as failed:
             evaluate([task], 4, tmp_path, server.endpoint())
         _, samples, _ = evaluate([task], 4, tmp_path, server.endpoint(tokenizer_dir=str(model_dir)))
     assert failed.value.kind == "invalid"
@@ -98,12 +98,12 @@ def test_a_prompt_that_the_server_cuts_refuses_its_task(model_dir: Path, tmp_pat
         return model(path, body)
 
     generated = tasks_of(tmp_path)[2]
-    with serving(cutting) as server, pytest.raises(StageFailure) as failed:
+    with serving(cutting) as server, pytest.raises(CallFailure) as failed:
         endpoint = server.endpoint(tokenizer_dir=str(model_dir))
         evaluate([generated], 8, tmp_path, endpoint)
     assert failed.value.kind == "invalid"
     assert "it cuts the prompt to" in failed.value.message
-    with serving(cutting) as server, pytest.raises(StageFailure) as scored:
+    with serving(cutting) as server, pytest.raises(CallFailure) as scored:
         evaluate(tasks_of(tmp_path)[:1], 8, tmp_path, server.endpoint())
     assert "does not give the prompt back" in scored.value.message
 
@@ -142,7 +142,7 @@ def test_an_answer_that_was_all_thinking_is_empty_and_told(every: int, tmp_path:
             said = (
                 r"8 of 8 answers have no text \(finish_reason length: 8\), their tokens went into"
             )
-            with pytest.raises(StageFailure, match=said):
+            with pytest.raises(CallFailure, match=said):
                 evaluate([generated], 8, tmp_path, endpoint)
             return
         _, samples, events = evaluate([generated], 8, tmp_path, endpoint)

@@ -10,19 +10,19 @@ import pytest
 import torch
 from tiny_model import act, tiny_dir
 
+from pare_backends.calls import apply, speed, verify
+from pare_backends.calls.apply import ApplyRequest
 from pare_backends.checkpoint import load_dequantized, read
 from pare_backends.checkpoint.setting import SETTING, read_setting, setting_of, source_of
 from pare_backends.checkpoint.stored_form import stored_form
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 from pare_backends.progress import silent_report
-from pare_backends.stages import apply, speed, verify
-from pare_backends.stages.apply import ApplyRequest
 
 PARENT = "0123456789abcdef"
 
 
 def streaming(out: Path, **values: Any) -> dict[str, Any]:
-    """The stage's result; the setting lies in `out`."""
+    """The call's result; the setting lies in `out`."""
     return made(out, "streaming", {"sinks": 2, "window": 16, **values})
 
 
@@ -79,17 +79,17 @@ def test_it_is_loaded_with_its_weights_given_or_beside_it(tmp_path: Path) -> Non
 
 def test_without_its_weights_it_says_whose_they_are(tmp_path: Path) -> None:
     streaming(tmp_path)
-    with pytest.raises(StageFailure, match=f"setting, kv_cache/streaming .*{PARENT}"):
+    with pytest.raises(CallFailure, match=f"setting, kv_cache/streaming .*{PARENT}"):
         load_dequantized(tmp_path)
-    with pytest.raises(StageFailure, match=f"it is a setting, .*{PARENT}"):
+    with pytest.raises(CallFailure, match=f"it is a setting, .*{PARENT}"):
         read(tmp_path)
-    with pytest.raises(StageFailure, match="it is no setting"):
+    with pytest.raises(CallFailure, match="it is no setting"):
         source_of(str(tiny_dir()), str(tmp_path))
 
 
 def test_nothing_follows_a_setting(tmp_path: Path) -> None:
     streaming(tmp_path / "setting")
-    with pytest.raises(StageFailure, match="Cannot read weights from") as raised:
+    with pytest.raises(CallFailure, match="Cannot read weights from") as raised:
         act(tmp_path / "out", "rtn", {}, tmp_path / "setting")
     assert "the last of a strategy" in str(raised.value.hint)
 
@@ -114,7 +114,7 @@ def test_what_the_file_says_is_checked(change: dict[str, Any], said: str, tmp_pa
     streaming(tmp_path)
     path = tmp_path / SETTING
     path.write_text(json.dumps({**json.loads(path.read_text()), **change}))
-    with pytest.raises(StageFailure) as raised:
+    with pytest.raises(CallFailure) as raised:
         read_setting(tmp_path)
     assert said in raised.value.message
 
@@ -123,11 +123,11 @@ def test_a_file_that_is_no_json_too_long_or_a_link_is_refused(tmp_path: Path) ->
     path = tmp_path / SETTING
     for text in ("", "[]", "{" * 100_000, '"' + "a" * 200_000 + '"'):
         path.write_text(text)
-        with pytest.raises(StageFailure, match="Cannot read"):
+        with pytest.raises(CallFailure, match="Cannot read"):
             read_setting(tmp_path)
     path.unlink()
     path.symlink_to("/etc/hostname")
-    with pytest.raises(StageFailure, match="outside of it"):
+    with pytest.raises(CallFailure, match="outside of it"):
         read_setting(tmp_path)
 
 

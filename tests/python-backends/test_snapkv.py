@@ -11,7 +11,7 @@ import torch
 from oracles.kept_positions import model_of, tokens
 
 from pare_backends.cache.reading import read_context
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 from pare_backends.kv_cache.snapkv import Params, SnapKV, attach
 
 ORACLE = json.loads((Path(__file__).parent / "oracles" / "kept_positions.json").read_text())
@@ -79,5 +79,5 @@ def test_a_short_prompt_is_kept_whole() -> None:
     ],
 )
 def test_knobs_that_do_not_go_together_are_refused(params: Params, said: str) -> None:
-    with pytest.raises(StageFailure, match=said):
+    with pytest.raises(CallFailure, match=said):
         SnapKV(params)

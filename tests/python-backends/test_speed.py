@@ -14,8 +14,9 @@ import numpy as np
 import pytest
 from runtime_fixtures import artifact, exported_graph, random_llama, run_worker
 
+from pare_backends.calls import speed
 from pare_backends.checkpoint.stored_form import stored_form
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 from pare_backends.measuring import timing
 from pare_backends.measuring.energy import EnergyReader
 from pare_backends.measuring.quiet import VARIABLE, alert_if_busy, timing_lock, wait_until_quiet
@@ -24,7 +25,6 @@ from pare_backends.progress import Report, silent_report
 from pare_backends.protocol import build
 from pare_backends.runtimes.registry import open_session
 from pare_backends.runtimes.session import Numerics
-from pare_backends.stages import speed
 
 METRICS = {
     "latency_ms",
@@ -42,7 +42,7 @@ METRICS = {
 
 def request(runtime: str, **changes: Any) -> dict[str, Any]:
     return {
-        "stage": "speed",
+        "call": "speed",
         "runtime": runtime,
         "artifact_dir": str(artifact(4, 32, True, 8)),
         "baseline_dir": str(random_llama(0)),
@@ -61,7 +61,7 @@ def request(runtime: str, **changes: Any) -> dict[str, Any]:
 
 
 def built(fields: dict[str, Any]) -> speed.Request:
-    return build(speed.Request, {k: v for k, v in fields.items() if k != "stage"})
+    return build(speed.Request, {k: v for k, v in fields.items() if k != "call"})
 
 
 def check(measurements: list[dict[str, Any]], runtime: str) -> dict[str, dict[str, Any]]:
@@ -146,12 +146,12 @@ def test_the_stored_form_is_that_of_the_format_and_not_of_the_numbers(tmp_path: 
 
 
 def test_speed_refuses_no_tokens() -> None:
-    with pytest.raises(StageFailure, match="new_tokens is 0"):
+    with pytest.raises(CallFailure, match="new_tokens is 0"):
         speed.run(built(request("transformers", new_tokens=0)), silent_report())
 
 
 def test_open_session_suggests_a_runtime() -> None:
-    with pytest.raises(StageFailure, match='Did you mean "openvino"'):
+    with pytest.raises(CallFailure, match='Did you mean "openvino"'):
         open_session("openvno", "", None, 1)
 
 
@@ -250,7 +250,7 @@ def test_a_timing_that_waits_for_nobody_takes_the_machine_as_it_is(
         wait_until_quiet(Report(told.append))
     assert told == []
     monkeypatch.setenv(VARIABLE, "soon")
-    with pytest.raises(StageFailure, match="PARE_QUIET_SECONDS is 'soon', no number of seconds"):
+    with pytest.raises(CallFailure, match="PARE_QUIET_SECONDS is 'soon', no number of seconds"):
         wait_until_quiet(silent_report())
 
 

@@ -22,7 +22,7 @@ from pare_backends.checkpoint import (
 )
 from pare_backends.checkpoint.forms.number_tables import nearest_codes, table
 from pare_backends.checkpoint.forms.table import FORMATS, TableFormat, format_named
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 from pare_backends.methods.context import Context
 from pare_backends.models.layout import layout_of
 from pare_backends.progress import silent_report
@@ -163,17 +163,17 @@ def test_a_matrix_of_zeros_tiny_or_huge_numbers_stays_finite(name: str, fill: fl
 def test_numbers_that_are_none_are_refused() -> None:
     weights = weights_of((4, 64))
     weights[1, 1] = np.nan
-    with pytest.raises(StageFailure, match="not finite"):
+    with pytest.raises(CallFailure, match="not finite"):
         encoded("layer", weights, format_named("nf4"), 64)
 
 
 def test_a_damaged_file_is_refused_by_name(tmp_path: Path) -> None:
     tensor = encoded("layer", weights_of((4, 64)), format_named("nvfp4"), 16)
     short = replace(tensor, codes=tensor.codes[:-1])
-    with pytest.raises(StageFailure, match="nvfp4 by blocks of 16"):
+    with pytest.raises(CallFailure, match="nvfp4 by blocks of 16"):
         short.check("layer")
     fp8 = encoded("layer", weights_of((4, 64)), format_named("fp8_e4m3"), 64)
-    with pytest.raises(StageFailure, match="not finite"):
+    with pytest.raises(CallFailure, match="not finite"):
         replace(fp8, codes=np.full_like(fp8.codes, 0x7F)).check("layer")
     assert write(Checkpoint({}, (), {"layer": tensor}, {}), tmp_path)
 
@@ -206,5 +206,5 @@ def test_the_model_computes_with_the_numbers(
 def test_a_layer_that_is_rounded_already_is_refused() -> None:
     whole = read(tiny_dir())
     tensor = encoded("layer", whole.weight(LAYER), format_named("nf4"), 64)
-    with pytest.raises(StageFailure, match="quantized already"):
+    with pytest.raises(CallFailure, match="quantized already"):
         fp.apply(whole.with_stored({LAYER: tensor}), fp.Params(), context_of(tiny_dir()))

@@ -15,7 +15,7 @@ from tiny_model import calibration, tiny_dir
 from pare_backends.checkpoint.load import load_dequantized
 from pare_backends.distillation import teacher
 from pare_backends.distillation.teacher import Kept, TeacherRows, teacher_rows
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 from pare_backends.methods.context import Context
 from pare_backends.models.layout import layout_of
 from pare_backends.progress import Report, silent_report
@@ -140,9 +140,7 @@ def test_a_full_disk_is_named_and_nothing_is_half_written(
         save(tensors, path)
 
     monkeypatch.setattr(library, "save_file", full)
-    with pytest.raises(
-        StageFailure, match="Cannot keep what the original says: no space"
-    ) as failed:
+    with pytest.raises(CallFailure, match="Cannot keep what the original says: no space") as failed:
         teacher_rows(windows(3), KEPT, context(tmp_path))
     assert failed.value.kind == "disk_full" and "PARE_HOME" in (failed.value.hint or "")
     assert len(bytes_below(tmp_path)) == 1, "what was whole stays, what was not is gone"
@@ -151,19 +149,19 @@ def test_a_full_disk_is_named_and_nothing_is_half_written(
 
 
 def test_more_tokens_than_the_teacher_has_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(StageFailure, match=r"4096 most likely tokens: its vocabulary has \d+"):
+    with pytest.raises(CallFailure, match=r"4096 most likely tokens: its vocabulary has \d+"):
         teacher_rows(windows(1), Kept(top_k=4096, temperature=2.0), context(tmp_path))
     assert not bytes_below(tmp_path)
 
 
 def test_a_teacher_that_is_not_there_is_said(tmp_path: Path) -> None:
-    with pytest.raises(StageFailure, match=r"the teacher .*gone is not there any more"):
+    with pytest.raises(CallFailure, match=r"the teacher .*gone is not there any more"):
         teacher_rows(windows(1), KEPT, context(tmp_path, tmp_path / "gone"))
     without = context(tmp_path)
     object.__setattr__(without, "original_dir", None)
-    with pytest.raises(StageFailure, match="no teacher was given with the action"):
+    with pytest.raises(CallFailure, match="no teacher was given with the action"):
         teacher_rows(windows(1), KEPT, without)
-    with pytest.raises(StageFailure, match="no folder was given"):
+    with pytest.raises(CallFailure, match="no folder was given"):
         teacher_rows(windows(1), KEPT, context(None))
 
 
@@ -176,7 +174,7 @@ def test_logits_that_are_no_numbers_are_never_kept(
         return model, tokenizer
 
     monkeypatch.setattr(teacher, "load_dequantized", broken)
-    with pytest.raises(StageFailure, match="the teacher's logits are not finite") as failed:
+    with pytest.raises(CallFailure, match="the teacher's logits are not finite") as failed:
         teacher_rows(windows(1), KEPT, context(tmp_path))
     assert failed.value.kind == "not_a_number" and not bytes_below(tmp_path)
 

@@ -146,7 +146,7 @@ def test_idle_power_is_joules_a_second() -> None:
 def test_peak_memory_is_in_bytes() -> None:
     """A process that fills 256 MiB more than ever before has a peak that is so much higher."""
     program = (
-        "from pare_backends.stages.speed import peak_memory\n"
+        "from pare_backends.calls.speed import peak_memory\n"
         "before = peak_memory()\n"
         "block = b'x' * (256 << 20)\n"
         "print(peak_memory() - before)"

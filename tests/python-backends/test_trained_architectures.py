@@ -13,7 +13,7 @@ from test_qlora import act
 
 from pare_backends.checkpoint import read
 from pare_backends.checkpoint.load import load_dequantized
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 from pare_backends.finetuning import full, lora
 from pare_backends.training import Trained
 
@@ -55,7 +55,7 @@ def test_what_is_written_is_what_was_trained(
 
 @pytest.mark.parametrize("method", ["lora", "qlora", "full"])
 def test_a_model_with_experts_is_refused_in_one_sentence(method: str, tmp_path: Path) -> None:
-    with pytest.raises(StageFailure, match="they are a mixture's") as refused:
+    with pytest.raises(CallFailure, match="they are a mixture's") as refused:
         act(tmp_path / "model", method, model_dir("mixtral"), **SHORT)
     assert refused.value.kind == "invalid"
 

@@ -17,7 +17,7 @@ from tiny_model import calibration, tiny_dir
 
 from pare_backends.checkpoint import read
 from pare_backends.checkpoint.load import load_model
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 from pare_backends.methods.context import Context
 from pare_backends.models.layout import layout_of
 from pare_backends.progress import Report, silent_report
@@ -250,7 +250,7 @@ def test_a_full_disk_is_one_sentence_and_leaves_the_state_of_before(
         )
 
     monkeypatch.setattr("safetensors.torch.save_file", half_of_it)
-    with pytest.raises(StageFailure, match="after step 2: no space left on the disk") as failed:
+    with pytest.raises(CallFailure, match="after step 2: no space left on the disk") as failed:
         save(path, trained, optimizer, Course(losses=[1.0, 2.0]))
     assert failed.value.kind == "disk_full"
     assert path.read_bytes() == before
@@ -264,7 +264,7 @@ def test_a_learning_rate_that_diverges_is_named_and_ended_early() -> None:
         if event["event"] == "progress":
             taken.append(event["done"])
 
-    with pytest.raises(StageFailure, match=r"a learning rate of 0\.3: the loss diverges") as failed:
+    with pytest.raises(CallFailure, match=r"a learning rate of 0\.3: the loss diverges") as failed:
         run(report=Report(emit), lr=100 * USUAL_LR, steps=200, shape="constant", patience=99)
     assert failed.value.kind == "invalid"
     assert failed.value.hint is not None
@@ -276,9 +276,9 @@ def test_a_rise_is_told_from_windows_that_are_hard_by_themselves() -> None:
     check_progress(calm, 1e-4)
     check_progress([*calm, 8.0], 1e-4)  # one hard window
     check_progress([40.0, *[30.0 + n % 3 for n in range(30)]], 1e-4)  # large by its kind
-    with pytest.raises(StageFailure, match="the loss diverges"):
+    with pytest.raises(CallFailure, match="the loss diverges"):
         check_progress([*calm, *[3.6 + RISE] * WINDOW], 1e-4)
-    with pytest.raises(StageFailure, match="the loss diverges"):  # after it had fallen far
+    with pytest.raises(CallFailure, match="the loss diverges"):  # after it had fallen far
         check_progress([9.0, *[4.0] * 20, *[8.0] * WINDOW], 1e-4)
 
 
@@ -290,7 +290,7 @@ def test_a_gradient_that_is_no_number_is_named() -> None:
         return loss + torch.sqrt(next(now.parameters()).sum() * 0), {}
 
     given = context()
-    with pytest.raises(StageFailure, match="the gradient of step 1 is nan") as failed:
+    with pytest.raises(CallFailure, match="the gradient of step 1 is nan") as failed:
         train(model(), loss_of, given.training(32), Schedule(lr=1e-3, steps=2), given)
     assert failed.value.kind == "not_a_number"
 
@@ -332,12 +332,12 @@ def test_windows_that_repeat_what_is_trained_on_are_not_held_out() -> None:
     assert torch.equal(held, windows[[12, 14, 15]])
     assert "such as window 13 with window 2" in alerts[0]
     windows[12:] = windows[0]
-    with pytest.raises(StageFailure, match="Cannot hold out 4 training windows: all share"):
+    with pytest.raises(CallFailure, match="Cannot hold out 4 training windows: all share"):
         hold_out(windows, 4, given)
     assert hold_out(windows[:3], 4, given)[1] is None, "too few to spare one"
 
 
 def test_a_batch_of_more_windows_than_there_are_is_refused() -> None:
     given = context()
-    with pytest.raises(StageFailure, match="batches of 17 windows: there are 16"):
+    with pytest.raises(CallFailure, match="batches of 17 windows: there are 16"):
         train(model(), next_token_loss, given.training(32), Schedule(1e-3, 2, 17), given)

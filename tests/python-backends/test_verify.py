@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from tiny_model import act, tiny_dir
 
+from pare_backends.calls.verify import VerifyRequest, run
 from pare_backends.checkpoint import GridTensor, read, write
 from pare_backends.checkpoint.soundness import cosine
 from pare_backends.progress import Report, silent_report
-from pare_backends.stages.verify import VerifyRequest, run
 
 BLOCKS = "model.layers"
 LAYER = f"{BLOCKS}.1.mlp.down_proj"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from runtime_fixtures import artifact, random_llama
 
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 from pare_backends.runtimes.registry import open_session
 from pare_backends.runtimes.stored_weights import StoredWeights
 from pare_backends.runtimes.vllm.session import cache_bytes, stored_bytes
@@ -35,5 +35,5 @@ def test_cache_holds_keys_and_values_of_the_heads_that_are_kept() -> None:
 
 
 def test_vllm_is_missed_by_name() -> None:
-    with pytest.raises((ModuleNotFoundError, StageFailure), match="vllm"):
+    with pytest.raises((ModuleNotFoundError, CallFailure), match="vllm"):
         open_session("vllm", str(random_llama(0)), None, 1)

@@ -25,7 +25,7 @@ from pare_backends.checkpoint.stored import StoredTensors, file_entries
 from pare_backends.codec import vptq
 from pare_backends.codec.codebooks import codebook, nearest
 from pare_backends.codec.vector_search import one_pass, refitted, search
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 from pare_backends.methods.context import Context
 from pare_backends.models.layout import layout_of
 from pare_backends.progress import silent_report
@@ -294,14 +294,14 @@ def test_a_killed_action_goes_on_after_the_last_layer(
 def test_what_cannot_be_encoded_is_said_before_any_work() -> None:
     ints = GridTensor(np.zeros((64, 128), np.int8), np.ones((64, 1), np.float32), None, 4, -1)
     parent = read(tiny_dir()).with_stored({LAYER: ints})
-    with pytest.raises(StageFailure, match=f"Cannot change {LAYER}: it is quantized already"):
+    with pytest.raises(CallFailure, match=f"Cannot change {LAYER}: it is quantized already"):
         vptq.apply(parent, vptq.Params(), context_in(None))
     weights, moments = drawn_layer()
     for bad in ((weights * math.nan, moments), (weights, moments * math.inf)):
-        with pytest.raises(StageFailure, match="Cannot encode w: it or its inputs") as no:
+        with pytest.raises(CallFailure, match="Cannot encode w: it or its inputs") as no:
             vptq.encode("w", *bad, vptq.Params(), 0)
         assert no.value.kind == "not_a_number"
-    with pytest.raises(StageFailure, match="second moments of its inputs cannot be inverted"):
+    with pytest.raises(CallFailure, match="second moments of its inputs cannot be inverted"):
         vptq.encode("w", weights, -moments, vptq.Params(), 0)
 
 
@@ -351,10 +351,10 @@ def test_a_damaged_code_is_named(tmp_path: Path, part: str, change: object) -> N
     assert callable(change)
     name = f"layer.{part}"
     save_file({**parts, name: change(parts[name])}, str(path))
-    with pytest.raises(StageFailure, match=r"Cannot (read|store) layer"):
+    with pytest.raises(CallFailure, match=r"Cannot (read|store) layer"):
         read(tmp_path)
     save_file({key: value for key, value in parts.items() if key != name}, str(path))
-    with pytest.raises(StageFailure, match=f"{name}|stored as vectors"):
+    with pytest.raises(CallFailure, match=f"{name}|stored as vectors"):
         read(tmp_path)
 
 

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 from evaluation_fixtures import Events, random_checkpoint, wire_task, words, write_rows
 
+from pare_backends.calls.prepare_data import PrepareDataRequest, WindowsRequest, run
 from pare_backends.checkpoint.load import load_tokenizer
 from pare_backends.evaluation.calibration import SEPARATOR, read_windows
 from pare_backends.evaluation.overlap import RUN, evaluated_windows
-from pare_backends.failures import StageFailure
-from pare_backends.stages.prepare_data import PrepareDataRequest, WindowsRequest, run
+from pare_backends.failures import CallFailure
 
 
 @pytest.fixture(scope="module")
@@ -137,7 +137,7 @@ def test_questions_that_are_all_evaluated_are_no_text_to_train_on(
     model_dir: Path, tmp_path: Path
 ) -> None:
     asked = WindowsRequest(str(write_rows(tmp_path / "t.jsonl", [QUESTION])), 9, 4)
-    with pytest.raises(StageFailure, match="all of its paragraphs are evaluation text too") as e:
+    with pytest.raises(CallFailure, match="all of its paragraphs are evaluation text too") as e:
         run(request(model_dir, tmp_path, training=asked), Events().report)
     assert e.value.kind == "bad_input"
 
@@ -148,12 +148,12 @@ def test_a_text_that_is_all_evaluated_is_no_text_to_train_on(
     path = write_rows(tmp_path / "t.jsonl", [{"text": words(300, 71)}])
     asked = WindowsRequest(str(path), 9, 32)
     task = wire_task("custom_text", path)
-    with pytest.raises(StageFailure, match=r"Cannot take training windows .*of custom_text") as e:
+    with pytest.raises(CallFailure, match=r"Cannot take training windows .*of custom_text") as e:
         run(request(model_dir, tmp_path, tasks=[task], training=asked), Events().report)
     assert e.value.kind == "bad_input"
     row = {"prompt": f"Go on: {words(300, 71)} and then", "answer": "den"}
     task = wire_task("custom_prompt_answer", write_rows(tmp_path / "e.jsonl", [row]))
-    with pytest.raises(StageFailure, match=r"all 9 share 13 words .* row 0 of custom_prompt"):
+    with pytest.raises(CallFailure, match=r"all 9 share 13 words .* row 0 of custom_prompt"):
         run(request(model_dir, tmp_path, tasks=[task], training=asked), Events().report)
 
 

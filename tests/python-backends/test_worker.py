@@ -7,17 +7,26 @@ from pathlib import Path
 import pytest
 
 from pare_backends import machine
+from pare_backends.calls import describe, inspect_device
+from pare_backends.failures import CallFailure
 from pare_backends.progress import silent_report
-from pare_backends.stages import describe, inspect_device
-from pare_backends.worker import STAGES, default_threads
+from pare_backends.protocol import EventWriter, WorkerRequest
+from pare_backends.worker import default_threads, known_calls, run_call
 
 ROOT = Path(describe.__file__).parents[2]
 
 
-def test_every_stage_has_its_module() -> None:
-    for stage, module in STAGES.items():
-        assert module == f"pare_backends.stages.{stage}"
-        assert (ROOT / "pare_backends" / "stages" / f"{stage}.py").is_file()
+def test_the_calls_are_the_files_of_their_folder() -> None:
+    assert {"apply", "evaluate", "inspect_device"} <= set(known_calls())
+    for name in known_calls():
+        assert (ROOT / "pare_backends" / "calls" / f"{name}.py").is_file()
+
+
+@pytest.mark.parametrize("name", ["evaluat", "../evaluate", "os", "", None])
+def test_what_is_no_call_is_refused_before_anything_is_imported(name: str | None) -> None:
+    request = WorkerRequest(1, "r", 1, {"call": name})
+    with pytest.raises(CallFailure, match=r"Unknown call .*evaluate"):
+        run_call(request, EventWriter(1))
 
 
 def test_a_worker_answers_one_request_and_keeps_stdout_for_events() -> None:
@@ -25,7 +34,7 @@ def test_a_worker_answers_one_request_and_keeps_stdout_for_events() -> None:
         "protocol": 1,
         "request_id": "r1",
         "threads": 1,
-        "stage_request": {"stage": "inspect_device", "disk_path": "/nowhere/yet"},
+        "request": {"call": "inspect_device", "disk_path": "/nowhere/yet"},
     }
     ended = subprocess.run(
         [sys.executable, "-m", "pare_backends.worker"],

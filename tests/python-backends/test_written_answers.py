@@ -25,7 +25,7 @@ from pare_backends.evaluation.tasks.documents import (
     load_documents,
 )
 from pare_backends.evaluation.tasks.wire_task import WireTask
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 
 
 @pytest.fixture(scope="module")
@@ -137,7 +137,7 @@ def test_maths_answer_is_the_last_box(text: str, answer: str | None) -> None:
 def test_maths_answers_are_compared_by_its_own_normalisation(one: str) -> None:
     assert read_boxed(rf"So $\boxed{{{one}}}$", r"It is $\boxed{\frac{1}{2}}$.").right
     assert not read_boxed(rf"So $\boxed{{{one}}}$", r"It is $\boxed{\frac{1}{3}}$.").right
-    with pytest.raises(StageFailure, match="it has no box"):
+    with pytest.raises(CallFailure, match="it has no box"):
         read_boxed("", "It is 4.")
 
 

@@ -15,11 +15,11 @@ import numpy as np
 import torch
 
 from pare_backends import models
+from pare_backends.calls import apply
+from pare_backends.calls.apply import ApplyRequest
 from pare_backends.models.tiny import train_tiny
 from pare_backends.models.tiny_text import items, sentences
 from pare_backends.progress import silent_report
-from pare_backends.stages import apply
-from pare_backends.stages.apply import ApplyRequest
 
 WINDOWS = 16
 WINDOW_TOKENS = 64
@@ -66,7 +66,7 @@ def act(
     parent: Path | None = None,
     agent: str = "quantization",
 ) -> dict[str, Any]:
-    """The stage's result; the child lies in `out`."""
+    """The call's result; the child lies in `out`."""
     request = ApplyRequest(
         parent_dir=str(parent or tiny_dir()),
         output_dir=str(out),

@@ -124,7 +124,7 @@ Deno.test("readResult() gives NaN and infinities back as numbers and leaves text
   assert.equal(evaluated.value.measurements[0]?.task, "NaN");
 });
 
-/** A stage speed's result with one figure. */
+/** A call speed's result with one figure. */
 function sped(figure: Record<string, unknown>) {
   const numerics = { inference_precision: "f32", kv_precision: "f32", activation_group: 0 };
   const row = {
@@ -177,12 +177,12 @@ return {"methods": [{"agent": "a", "method": "m", "knobs": [{"name": "k", "kind"
   assert.equal(outcome.value.methods[0]?.knobs[0]?.default, "NaN");
 });
 
-Deno.test("spans come with the outcome, also of a stage that fails", async () => {
+Deno.test("spans come with the outcome, also of a call that fails", async () => {
   const outcome = await runScripted(
     `with report.span("load", library=True):
     time.sleep(0.05)
 with report.span("write"):
-    raise StageFailure("invalid", "no")`,
+    raise CallFailure("invalid", "no")`,
   );
   assert(!outcome.ok);
   const named = Object.fromEntries(outcome.spans.map((span) => [span.name, span]));

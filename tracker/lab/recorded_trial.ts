@@ -98,7 +98,7 @@ async function trialOf(
 ): Promise<RecordedTrial> {
   const written = records.filter((record): record is Written =>
     record.type === "samples_written" && record.trial_id === trial.trial_id &&
-    record.stage === undefined
+    record.action_index === undefined
   );
   return {
     trial_id: trial.trial_id,

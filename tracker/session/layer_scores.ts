@@ -26,7 +26,7 @@ export async function importScores(
   for (const file of files) {
     const path = resolve(file);
     requireFile(path);
-    const request = { stage: "read_scores", artifact_dir: baseline.location, path } as const;
+    const request = { call: "read_scores", artifact_dir: baseline.location, path } as const;
     const outcome = await runner("setup", request, ENVIRONMENT);
     if (!outcome.ok) {
       const { message, hint } = outcome.failure;

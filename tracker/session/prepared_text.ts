@@ -1,7 +1,7 @@
 import { replayStudy, type StudyEvent } from "../../core/mod.ts";
 import { keepLogIn } from "../lab/runner/keep_log.ts";
 import { prepareStudy } from "../lab/runner/prepare_study.ts";
-import { createStageRunner, type StageRunner } from "../lab/runner/stage_runner.ts";
+import { type CallRunner, createCallRunner } from "../lab/runner/call_runner.ts";
 import type { SessionInput } from "./start_study.ts";
 import type { Store } from "../store/store.ts";
 
@@ -16,8 +16,8 @@ export function runnerBeside(
   { tools, study_id, request }: SessionInput,
   store: Store,
   options: Watched,
-): StageRunner {
-  return createStageRunner({
+): CallRunner {
+  return createCallRunner({
     client: tools.client,
     study_id,
     signal: options.signal ?? new AbortController().signal,

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { z } from "zod";
 import { type Facts, LayerScore, type SensitivityRequest, UsageError } from "../../core/mod.ts";
 import { canonicalJson } from "../artifacts/action_key.ts";
-import type { StageRunner } from "../lab/runner/stage_runner.ts";
+import type { CallRunner } from "../lab/runner/call_runner.ts";
 import { packageSource } from "../lab/runner/source_closure.ts";
 import type { Tools } from "../lab/runner/workshop.ts";
 
@@ -37,7 +37,7 @@ export function usualFormats({ model }: Facts): string[] {
  */
 export async function scoreLayers(
   { caches, artifacts, environmentHash }: Pick<Tools, "caches" | "artifacts" | "environmentHash">,
-  runner: StageRunner,
+  runner: CallRunner,
   asked: LayersToScore,
 ): Promise<LayerScore[]> {
   const { artifact_id, calibration_sha256, artifact_dir, calibration_path, ...request } = asked;
@@ -45,15 +45,15 @@ export async function scoreLayers(
     artifact_id,
     calibration_sha256,
     request,
-    await packageSource("quantization", "checkpoint", "models", "stages/sensitivity.py"),
+    await packageSource("quantization", "checkpoint", "models", "calls/sensitivity.py"),
     await environmentHash(ENVIRONMENT),
   ])).digest("hex");
   const { directory } = await caches.cached("sensitivity", key, async (temporary) => {
     const work = await artifacts.workFolder(key);
     let keep = true;
     try {
-      const stage = { stage: "sensitivity", artifact_dir, calibration_path } as const;
-      const whole = { ...stage, ...request, work_dir: work.directory };
+      const about = { call: "sensitivity", artifact_dir, calibration_path } as const;
+      const whole = { ...about, ...request, work_dir: work.directory };
       const outcome = await runner("setup", whole, ENVIRONMENT);
       if (!outcome.ok) {
         const { message, hint } = outcome.failure;

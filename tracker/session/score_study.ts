@@ -2,6 +2,7 @@ import { readdir, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import {
   type AnswersScored,
+  type CallResult,
   type Endpoint,
   isLikelihoodRung,
   type JournalRecord,
@@ -10,7 +11,6 @@ import {
   type ScoredTask,
   ScoreRow,
   type Spec,
-  type StageResult,
   unknownName,
   UsageError,
   type WireScorer,
@@ -19,7 +19,7 @@ import {
 } from "../../core/mod.ts";
 import { findStudy, openedRecord } from "../lab/find_study.ts";
 import { wireTasks } from "../lab/runner/task_data.ts";
-import type { StageRunner } from "../lab/runner/stage_runner.ts";
+import type { CallRunner } from "../lab/runner/call_runner.ts";
 import {
   type ScoreDifference,
   scoreDifference,
@@ -62,7 +62,7 @@ export interface StudyToScore {
   readonly store: Store;
   /** With the plugins of the study and its found tasks. */
   readonly registry: Registry;
-  readonly runner: StageRunner;
+  readonly runner: CallRunner;
   /** ISO 8601. */
   readonly timestamp: () => string;
 }
@@ -93,7 +93,7 @@ function scorersOf(
 function filesOf(records: readonly JournalRecord[], spec: Spec, task: string): Written[] {
   const last = new Map<string, Written>();
   for (const record of records) {
-    if (record.type !== "samples_written" || record.stage !== undefined) continue;
+    if (record.type !== "samples_written" || record.action_index !== undefined) continue;
     if (isLikelihoodRung(spec, record.fidelity)) continue; // answers of the original, not its own
     if (record.protocol !== undefined && record.protocol[task] === undefined) continue;
     last.set(`${record.trial_id} ${record.fidelity}`, record);
@@ -132,9 +132,9 @@ async function earlierOf(
 
 async function run(
   { runner }: StudyToScore,
-  request: Parameters<StageRunner>[1] & { stage: "score" },
+  request: Parameters<CallRunner>[1] & { call: "score" },
   folder: string,
-): Promise<StageResult<"score">> {
+): Promise<CallResult<"score">> {
   const outcome = await runner("score", request, "default");
   if (outcome.ok) return outcome.value;
   const begun = request.files.map(({ output_name }) => output_name);
@@ -170,7 +170,7 @@ async function scoreStudy(
   const stamp = at.replaceAll(/\D/g, "");
   const folder = join(store.paths.root, dirname(files[0]!.path));
   const done = await run(study, {
-    stage: "score",
+    call: "score",
     task: wire,
     scorers,
     files: files.map(({ path, fidelity }) => ({

@@ -28,7 +28,7 @@ import { budgetRefusal } from "../lab/runner/energy_meter.ts";
 import { gatherFacts } from "../lab/runner/gather_facts.ts";
 import { runRefusal } from "../store/shelf/run_writer.ts";
 import { runOwner } from "../store/shelf/writers.ts";
-import { createStageRunner, type StageRunner } from "../lab/runner/stage_runner.ts";
+import { type CallRunner, createCallRunner } from "../lab/runner/call_runner.ts";
 import { makeEnvironments, neededEnvironments } from "../lab/runner/study_environments.ts";
 import { tellEnvironment } from "../show/terminal/tell_environment.ts";
 import { studySamplers } from "../lab/search/study_samplers.ts";
@@ -132,8 +132,8 @@ export function setUpRunner(
   tools: Tools,
   study_id: string,
   request: RunRequest,
-): StageRunner {
-  return createStageRunner({
+): CallRunner {
+  return createCallRunner({
     client: tools.client,
     study_id,
     signal: setting_up,

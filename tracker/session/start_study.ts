@@ -38,7 +38,7 @@ import { studyMeter } from "../lab/runner/energy_meter.ts";
 import { keepLogIn } from "../lab/runner/keep_log.ts";
 import { createLiveBackend } from "../lab/runner/live_backend.ts";
 import { prepareStudy } from "../lab/runner/prepare_study.ts";
-import { createStageRunner, type StageRunner } from "../lab/runner/stage_runner.ts";
+import { type CallRunner, createCallRunner } from "../lab/runner/call_runner.ts";
 import { studyClock } from "../lab/runner/study_clock.ts";
 import type { Tools, Workshop } from "../lab/runner/workshop.ts";
 import { readSamples } from "../store/rows/sample_file.ts";
@@ -183,13 +183,13 @@ function chatOf({ strategist }: RunRequest): Pick<StudyPorts, "chat"> {
 /** The library of the sampler that has one, in that sampler's environment. */
 function librariesOf(
   samplers: readonly Sampler[],
-  runner: StageRunner,
+  runner: CallRunner,
 ): Pick<StudyPorts, "libraries"> {
   const needs = samplers.find((sampler) => sampler.needs !== undefined)?.needs;
   if (needs === undefined) return {};
   return {
     libraries: {
-      suggest: (request) => runner("search", { stage: "suggest", ...request }, needs.environment),
+      suggest: (request) => runner("search", { call: "suggest", ...request }, needs.environment),
     },
   };
 }
@@ -224,7 +224,7 @@ async function prepared(
   const journal = openedFirst(store, !isNew);
   const outOfTime = new AbortController();
   const meter = studyMeter(facts.device);
-  const runner = createStageRunner({
+  const runner = createCallRunner({
     client: workshop.client,
     study_id,
     meter,

@@ -88,7 +88,7 @@ export async function studyMix(session: SessionInput, options: MixOptions): Prom
     seed: ready.seed,
   };
   const outcome = await runner("setup", {
-    stage: "mix",
+    call: "mix",
     artifact_dir: baseline.location,
     calibration_path: data.path,
     ...asked,

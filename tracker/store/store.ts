@@ -85,8 +85,8 @@ export interface Store extends Tracker {
     trial_id: string,
     fidelity: string,
   ): { relative: string; absolute: string };
-  /** Where a stage's log goes. */
-  logPath(study_id: string, trial_id: string, stage: string): string;
+  /** Where a call's log goes. */
+  logPath(study_id: string, trial_id: string, call: string): string;
   /** Keeps the database's writer quiet while something is timed. */
   pauseSink(): Disposable;
   /** How far the database is, who holds it and who writes which run; waits for nobody. */
@@ -279,7 +279,7 @@ export async function openStore(
       const relative = samplesPath(...of);
       return { relative, absolute: placed(relative) };
     },
-    logPath: (study_id, trial_id, stage) => placed(logPath(study_id, trial_id, stage)),
+    logPath: (study_id, trial_id, call) => placed(logPath(study_id, trial_id, call)),
     pauseSink: () => writer?.sink.pause() ?? { [Symbol.dispose]: () => {} },
     async status() {
       const status = writer?.sink.status() ?? await flushed(parts, 5_000);

@@ -99,13 +99,13 @@ export function samplesPath(
 }
 
 /** Path of a trial's worker log, relative to the store. */
-export function logPath(study_id: string, trial_id: string, stage: string): string {
+export function logPath(study_id: string, trial_id: string, call: string): string {
   const trial = trial_id.startsWith(`${study_id}/`)
     ? trial_id.slice(study_id.length + 1)
     : trial_id;
   return join(
     runFolder(study_id),
     "logs",
-    `${pathComponent(trial)}-${pathComponent(stage)}.log`,
+    `${pathComponent(trial)}-${pathComponent(call)}.log`,
   );
 }

@@ -267,12 +267,12 @@ async function closeByHand(study: Study, reason: Stop): Promise<StudyResult> {
 }
 
 async function abandon(study: Study, draft: Draft, message: string): Promise<Trial> {
-  const failure = { kind: "cancelled" as const, message, hint: null, stage: null };
+  const failure = { kind: "cancelled" as const, message, hint: null, phase: null };
   return await closeTrial(study, draft, endingOf(failure));
 }
 
 function trialByHand(study: Study, draft: Draft, calls: Calls<StudyResult>): TrialByHand {
-  /** How far each stage was evaluated, by the number of actions applied. */
+  /** How far each action's result was evaluated, by the number of actions applied. */
   const reached = new Map<number, string>();
   const refuse = (what: string, reason: string): never => {
     throw new UsageError(`Cannot ${what} ${draft.trial.trial_id} as ${reason}`);
@@ -311,12 +311,12 @@ function trialByHand(study: Study, draft: Draft, calls: Calls<StudyResult>): Tri
       const known = study.rungs;
       const rung = fidelity ?? known[0]!; // a study has one at least
       if (!known.includes(rung)) refuse("evaluate", unknownName("fidelity", rung, known));
-      const stage = draft.trial.artifact_ids.length;
-      const before = reached.get(stage);
+      const depth = draft.trial.artifact_ids.length;
+      const before = reached.get(depth);
       if (before !== undefined && known.indexOf(rung) <= known.indexOf(before)) {
-        refuse("evaluate", `this stage is evaluated already: ${before}`);
+        refuse("evaluate", `this artifact is evaluated already: ${before}`);
       }
-      reached.set(stage, rung);
+      reached.set(depth, rung);
       return await make("evaluate", () => decided(draft, () => evaluateAt(study, draft, rung)));
     },
     async measure() {
@@ -365,7 +365,7 @@ function endOf({ ended, trial }: Draft): { state: string; reason: string } {
   return { state: ended?.state ?? "", reason };
 }
 
-/** What the gate said of a stage; null where none did. */
+/** What the gate said of an action; null where none did. */
 async function decided(
   draft: Draft,
   work: () => Promise<Draft["ended"]>,

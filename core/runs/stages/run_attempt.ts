@@ -178,7 +178,7 @@ async function applyAll(study: Study, draft: Draft, attempt: Attempt): Promise<E
 /** Why the stage's actions cannot follow here; null: they can. */
 function refusal(study: Study, draft: Draft, { onto, resolved }: Attempt): Ending | null {
   const end = (message: string) =>
-    endingOf({ kind: "invalid", message, hint: null, stage: "compatibility" });
+    endingOf({ kind: "invalid", message, hint: null, phase: "compatibility" });
   if (draft.artifact.artifact_id !== onto.artifact.artifact_id) {
     return end(
       `${onto.stage} was made again as ${draft.artifact.artifact_id}, not as the ` +

@@ -1,8 +1,8 @@
 import { z } from "zod";
 
-/** Stage `push_model`: files into a repository of a Hugging Face-compatible hub, as one commit. */
+/** Call `push_model`: files into a repository of a Hugging Face-compatible hub, as one commit. */
 export const PushRequest = z.strictObject({
-  stage: z.literal("push_model"),
+  call: z.literal("push_model"),
   repo_id: z.string().describe("OWNER/NAME"),
   endpoint: z.string().nullable().describe("the hub's address; null: HF_ENDPOINT, else its own"),
   private: z.boolean().describe("of a repository that is made"),
@@ -15,7 +15,7 @@ export const PushRequest = z.strictObject({
 });
 export type PushRequest = z.infer<typeof PushRequest>;
 
-/** What stage `push_model` answers, once the hub has told that every file is there. */
+/** What call `push_model` answers, once the hub has told that every file is there. */
 export const PushResult = z.strictObject({
   url: z.string().describe("of the repository"),
   commit: z.string(),

@@ -22,9 +22,9 @@ export const MixCandidate = z.strictObject({
 });
 export type MixCandidate = z.infer<typeof MixCandidate>;
 
-/** Stage `mix`: the best assignment of kept layers to formats under a budget. */
+/** Call `mix`: the best assignment of kept layers to formats under a budget. */
 export const MixRequest = z.strictObject({
-  stage: z.literal("mix"),
+  call: z.literal("mix"),
   artifact_dir: z.string(),
   calibration_path: z.string().describe("written by prepare_data"),
   formats: z.array(z.string()).min(1).describe("by name, such as 4-bit-g64"),
@@ -54,7 +54,7 @@ export const MixesCompared = z.strictObject({
 });
 export type MixesCompared = z.infer<typeof MixesCompared>;
 
-/** What stage `mix` answers. */
+/** What call `mix` answers. */
 export const MixResult = z.strictObject({
   budget_bytes: z.int(),
   mixes: z.array(MixCandidate).min(1),

@@ -47,9 +47,9 @@ export const AnswersScored = ScoredTask.extend({
 });
 export type AnswersScored = z.infer<typeof AnswersScored>;
 
-/** Stage `score`: answers that are kept are scored again; no model is loaded. */
+/** Call `score`: answers that are kept are scored again; no model is loaded. */
 export const ScoreRequest = z.strictObject({
-  stage: z.literal("score"),
+  call: z.literal("score"),
   task: WireTask,
   scorers: z.array(WireScorer).min(1).describe(
     "those that are asked for, the task's own or any other",

@@ -15,7 +15,7 @@ from transformers.cache_utils import DynamicCache, DynamicLayer, DynamicSlidingW
 from pare_backends.cache.attention import NAME, UNDER_WAY, Pass
 from pare_backends.cache.kept import PlacedLayer, kept_cache
 from pare_backends.cache.policy import ATTRIBUTE, ByPlace, CachePolicy, Seen, When, policy_of
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 
 LEFT_BY_ROUNDING = 1e-3
 """Of what a token that is seen changes: a mixture sums in another order for other neighbours."""
@@ -40,14 +40,14 @@ def attach_policy(model: Any, policy: CachePolicy) -> Any:
     empty cache is the prompt: the policy decides at its end, and what follows is read from what was
     kept.
 
-    raises: StageFailure "invalid" where the model keeps anything but keys and values of all tokens,
+    raises: CallFailure "invalid" where the model keeps anything but keys and values of all tokens,
     or does not follow a mask, or computes its attention in a way of its own
     """
     if policy_of(model) is not None:
         raise TypeError("the model has a policy already")
     why = obstacle(model, policy)
     if why is not None:
-        raise StageFailure(
+        raise CallFailure(
             "invalid",
             f"Cannot keep a part of the cache of {type(model).__name__}: {why}",
             hint="Choose a model whose every layer has full attention and takes a mask",

@@ -7,7 +7,7 @@ from typing import Any
 
 from pare_backends.cache.policy import ByScores, CachePolicy, Seen
 from pare_backends.checkpoint.setting import NewSetting
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 from pare_backends.knobs import choice, integer, real
 
 
@@ -28,7 +28,7 @@ class ByBudget(ByScores):
     def __init__(self, params: BudgetParams) -> None:
         self.knobs, self.sinks, self.window = params, params.sinks, params.window
         if params.budget_in == "tokens" and params.budget <= params.sinks + params.window:
-            raise StageFailure(
+            raise CallFailure(
                 "bad_input",
                 f"Cannot keep {params.budget} tokens: {params.sinks} sinks and a window of "
                 f"{params.window} leave no room for a choice",

@@ -17,7 +17,7 @@ import numpy as np
 
 from pare_backends.checkpoint.own_files import own_file
 from pare_backends.checkpoint.stored import StoredTensors, file_entries
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 
 FOLDER = "adapter"
 WEIGHTS = "adapter_model.safetensors"
@@ -67,9 +67,9 @@ def read_adapter(root: Path) -> Adapter | None:
         known = config["peft_type"] == "LORA" and not config.get("use_dora")
         plain = known and not config.get("use_rslora") and not config.get("rank_pattern")
     except (ValueError, KeyError, TypeError) as error:
-        raise StageFailure("bad_input", f"Cannot read {folder / CONFIG}: {error!r}") from error
+        raise CallFailure("bad_input", f"Cannot read {folder / CONFIG}: {error!r}") from error
     if not plain:
-        raise StageFailure(
+        raise CallFailure(
             "bad_input", f"Cannot read {folder}: it is no plain LoRA adapter of one rank"
         )
     return Adapter(config, StoredTensors(file_entries(own_file(root, folder / WEIGHTS))))

@@ -24,7 +24,7 @@ from pare_backends.checkpoint.forms.floats import BFLOAT16, kept, read_back
 from pare_backends.checkpoint.own_files import own_file
 from pare_backends.checkpoint.setting import read_setting
 from pare_backends.checkpoint.stored import Entry, StoredTensors, file_entries
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 
 SHARD_BYTES = 5_000_000_000
 SINGLE = "model.safetensors"
@@ -150,14 +150,14 @@ class Checkpoint:
         adapter, which was trained for its weights as they are."""
         adapted = sorted(set(layers) & set(() if self.adapter is None else self.adapter.modules()))
         if adapted:
-            raise StageFailure(
+            raise CallFailure(
                 "invalid",
                 f"Cannot change {adapted[0]}: an adapter lies beside its weights in the parent",
                 hint="Merge the adapter (merge: true): its weights can be changed further",
             )
         for layer in sorted(set(layers) & set(self.stored)):
             if not self.stored[layer].REPLACEABLE:
-                raise StageFailure(
+                raise CallFailure(
                     "invalid",
                     f"Cannot change {layer}: it is {self.stored[layer].STATE} already in the"
                     " parent",
@@ -188,14 +188,14 @@ def shard_names(index: Path) -> list[str]:
     try:
         names = sorted(set(json.loads(index.read_text())["weight_map"].values()))
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise StageFailure(
+        raise CallFailure(
             "bad_input",
             f"Cannot read {index}: it must be JSON with a weight_map from tensors to files",
             hint="Download or copy the file again",
         ) from error
     elsewhere = [name for name in names if not isinstance(name, str) or Path(name).name != name]
     if elsewhere:
-        raise StageFailure(
+        raise CallFailure(
             "bad_input",
             f"Cannot read {index}: its files must lie beside it, {elsewhere[0]} does not",
         )
@@ -211,7 +211,7 @@ def weight_files(directory: str | Path) -> list[Path]:
         names = shard_names(own_file(root, index))
         missing = [name for name in names if not os.path.lexists(root / name)]
         if missing:
-            raise StageFailure(
+            raise CallFailure(
                 "bad_input", f"Cannot read {root}: its index names {missing[0]}, which is missing"
             )
         return [own_file(root, root / name) for name in names]
@@ -221,13 +221,13 @@ def weight_files(directory: str | Path) -> list[Path]:
 
 
 def tensor_entries(paths: Iterable[Path]) -> dict[str, Entry]:
-    """Every tensor of these files; `StageFailure` where two hold one of the same name, of which
+    """Every tensor of these files; `CallFailure` where two hold one of the same name, of which
     no rule says which is the model's."""
     found: dict[str, Entry] = {}
     for path in paths:
         for name, entry in file_entries(path).items():
             if name in found:
-                raise StageFailure(
+                raise CallFailure(
                     "bad_input",
                     f"Cannot read {path.parent}: {found[name].path.name} and {path.name} both hold"
                     f" {name}",
@@ -253,14 +253,14 @@ def read(directory: str | Path) -> Checkpoint:
     setting = read_setting(root)
     paths = weight_files(root)
     if setting is not None and not paths:
-        raise StageFailure(
+        raise CallFailure(
             "invalid",
             f"Cannot read weights from {root}: it is a setting, {setting.label()}, of the weights"
             f" of the artifact {setting.weights}",
             hint="Nothing that changes weights may follow it: a setting is the last of a strategy",
         )
     if not (root / "config.json").exists() or not paths:
-        raise StageFailure(
+        raise CallFailure(
             "bad_input",
             f"Cannot read {root}: a checkpoint has config.json and safetensors files",
         )

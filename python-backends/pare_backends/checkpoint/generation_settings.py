@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from pare_backends.checkpoint.own_files import own_file
-from pare_backends.failures import StageFailure, one_line
+from pare_backends.failures import CallFailure, one_line
 
 FILE = "generation_config.json"
 BY_TASK = {
@@ -51,7 +51,7 @@ def generation_settings(directory: str | Path) -> Any:
     """transformers' settings of a checkpoint directory without the fields that are left out; of
     config.json where there is no generation_config.json, as transformers has it.
 
-    Raises `StageFailure` where the file cannot be read.
+    Raises `CallFailure` where the file cannot be read.
     """
     from transformers import GenerationConfig
 
@@ -65,7 +65,7 @@ def generation_settings(directory: str | Path) -> Any:
             str(root), local_files_only=True, _from_model_config=not own, **source
         )
     except (OSError, ValueError, TypeError, AttributeError) as error:
-        raise StageFailure(
+        raise CallFailure(
             "bad_input",
             f"Cannot read {root / FILE}: {one_line(error, 200)}",
             hint="Copy it again, or delete it: config.json says how to generate then",

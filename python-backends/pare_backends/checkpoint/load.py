@@ -17,7 +17,7 @@ from pare_backends.checkpoint.generation_settings import generation_settings
 from pare_backends.checkpoint.linear_modules import separate_experts
 from pare_backends.checkpoint.own_files import check_directory
 from pare_backends.checkpoint.setting import source_of
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 
 if TYPE_CHECKING:
     import torch
@@ -102,7 +102,7 @@ def add_adapter(model: Any, adapter: Adapter) -> None:
         # A Conv1D holds its weight as (in, out); a square one is told by its class.
         added = delta if isinstance(model.get_submodule(name), torch.nn.Linear) else delta.T
         if weight.shape != added.shape:
-            raise StageFailure(
+            raise CallFailure(
                 "bad_input",
                 f"Cannot add the adapter to {name}: its weight is {tuple(weight.shape)}, the"
                 f" adapter's {added.shape}",
@@ -115,7 +115,7 @@ def add_adapter(model: Any, adapter: Adapter) -> None:
 def check_complete(directory: str | Path, missing: Collection[str]) -> None:
     """Raises where a parameter would be left at what it was drawn as."""
     if missing:
-        raise StageFailure(
+        raise CallFailure(
             "bad_input",
             f"Cannot load {directory}: its files hold nothing for {min(missing)}"
             f" ({len(missing)} parameters are missing)",
@@ -135,7 +135,7 @@ def by_module(model: Any, layers: Mapping[str, T]) -> dict[str, T]:
         separate_experts(model)
     unknown = sorted(set(layers) - set(layout.modules))
     if unknown:
-        raise StageFailure(
+        raise CallFailure(
             "bad_input", f"Cannot round the inputs of {unknown[0]}: the model has no such layer"
         )
     return {layout.modules[layer]: value for layer, value in layers.items()}

@@ -13,7 +13,7 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 
 MOST_FILES = 10_000
 DEEPEST = 16
@@ -27,7 +27,7 @@ HINT = "Copy the file itself into the directory"
 
 
 def check_directory(directory: str | Path) -> None:
-    """Raises `StageFailure` where a model's directory holds anything but its own files. What
+    """Raises `CallFailure` where a model's directory holds anything but its own files. What
     begins with a dot is no part of a model."""
     root = Path(os.path.realpath(directory))
     for number, path in enumerate(_walk(root, root, 0)):
@@ -37,7 +37,7 @@ def check_directory(directory: str | Path) -> None:
 
 
 def own_file(root: Path, path: Path) -> Path:
-    """The path, which is a file of the model in `root`, or a link to one. Raises `StageFailure`."""
+    """The path, which is a file of the model in `root`, or a link to one. Raises `CallFailure`."""
     shown = path.relative_to(root) if path.is_relative_to(root) else path
     if not path.name.isprintable():
         raise _refused(root, f"a name in it holds a letter that cannot be shown: {path.name!a:.90}")
@@ -97,5 +97,5 @@ def _is_read(name: str) -> bool:
     return name.endswith((".safetensors", ".json", ".jinja", ".model", ".py"))
 
 
-def _refused(root: Path, why: str, hint: str | None = None) -> StageFailure:
-    return StageFailure("bad_input", f"Cannot use {root}: {why}", hint=hint)
+def _refused(root: Path, why: str, hint: str | None = None) -> CallFailure:
+    return CallFailure("bad_input", f"Cannot use {root}: {why}", hint=hint)

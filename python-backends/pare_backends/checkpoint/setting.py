@@ -17,7 +17,7 @@ from types import ModuleType
 from typing import Any
 
 from pare_backends.checkpoint.own_files import own_file
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 from pare_backends.knobs import build_params, unknown_name
 from pare_backends.protocol import build
 
@@ -84,7 +84,7 @@ def write_setting(setting: Setting, directory: str | Path) -> Path:
 
 
 def read_setting(directory: str | Path) -> Setting | None:
-    """The setting in a directory; None where it holds none. Raises `StageFailure` where it cannot
+    """The setting in a directory; None where it holds none. Raises `CallFailure` where it cannot
     be used: nothing in the file is trusted before it is checked."""
     root = Path(directory)
     if not (root / SETTING).is_symlink() and not (root / SETTING).exists():
@@ -95,16 +95,16 @@ def read_setting(directory: str | Path) -> Setting | None:
             raise ValueError(f"it has more than {MOST_BYTES} bytes")
         payload = json.loads(path.read_text("utf-8"))
     except (ValueError, RecursionError) as error:
-        raise StageFailure("bad_input", f"Cannot read {path}: {error}") from error
+        raise CallFailure("bad_input", f"Cannot read {path}: {error}") from error
     if not isinstance(payload, Mapping) or payload.get("format") != FORMAT:
-        raise StageFailure(
+        raise CallFailure(
             "bad_input",
             f"Cannot read {path}: it must be a JSON object of format {FORMAT}",
             hint="A newer pare wrote it, or it is no setting",
         )
     setting = build(Setting, payload, SETTING)
     if re.fullmatch(r"[0-9a-f]{16}", setting.weights) is None:
-        raise StageFailure(
+        raise CallFailure(
             "bad_input", f"Cannot read {path}: weights must be an artifact's id, 16 hex digits"
         )
     method_params(setting)
@@ -117,7 +117,7 @@ def source_of(artifact_dir: str, weights_dir: str | None = None) -> Source:
     setting = read_setting(artifact_dir)
     if setting is None:
         if weights_dir is not None:
-            raise StageFailure(
+            raise CallFailure(
                 "bad_input",
                 f"Cannot take the weights of {artifact_dir} from {weights_dir}: it is no setting, "
                 f"it holds no {SETTING}",
@@ -125,14 +125,14 @@ def source_of(artifact_dir: str, weights_dir: str | None = None) -> Source:
         return Source(artifact_dir, None)
     place = weights_dir or artifact_dir
     if not (Path(place) / "config.json").exists():
-        raise StageFailure(
+        raise CallFailure(
             "bad_input",
             f"Cannot use {artifact_dir}: it is a setting, {setting.label()}, of the weights of the "
             f"artifact {setting.weights}, which are not in {place}",
             hint="Give the directory of these weights, or copy the setting beside them",
         )
     if weights_dir is not None and read_setting(weights_dir) is not None:
-        raise StageFailure(
+        raise CallFailure(
             "bad_input", f"Cannot use {artifact_dir}: the weights in {place} have a setting already"
         )
     return Source(place, setting)
@@ -153,13 +153,13 @@ def policy_module(setting: Setting) -> ModuleType:
     kinds = [path.parent.name for path in sorted(PACKAGE.glob("*/__init__.py"))]
     kinds = [kind for kind in kinds if methods_in(PACKAGE / kind)]
     if setting.kind not in kinds:
-        raise StageFailure("bad_input", unknown_name("kind of setting", setting.kind, kinds))
+        raise CallFailure("bad_input", unknown_name("kind of setting", setting.kind, kinds))
     known = methods_in(PACKAGE / setting.kind)
     if setting.policy not in known:
-        raise StageFailure("bad_input", unknown_name("policy", setting.policy, known))
+        raise CallFailure("bad_input", unknown_name("policy", setting.policy, known))
     module = importlib.import_module(f"pare_backends.{setting.kind}.{setting.policy}")
     if not hasattr(module, "attach"):
-        raise StageFailure(
+        raise CallFailure(
             "bad_input", f"Cannot run with {setting.kind}/{setting.policy}: it is no setting"
         )
     return module
@@ -171,7 +171,7 @@ def method_params(setting: Setting) -> Any:
     params = build_params(module.Params, setting.values)
     missing = sorted(set(asdict(params)) - set(setting.values))
     if missing:
-        raise StageFailure("bad_input", f"Cannot read {SETTING}: its values lack {missing[0]}")
+        raise CallFailure("bad_input", f"Cannot read {SETTING}: its values lack {missing[0]}")
     return params
 
 

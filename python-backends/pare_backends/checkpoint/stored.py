@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 
 DTYPES = {
     "F64": np.float64,
@@ -43,7 +43,7 @@ class Entry:
 
 
 def file_entries(path: Path) -> dict[str, Entry]:
-    """What a safetensors file holds; `StageFailure` where its header does not fit its bytes."""
+    """What a safetensors file holds; `CallFailure` where its header does not fit its bytes."""
     size = path.stat().st_size
     with path.open("rb") as file:
         length = int.from_bytes(file.read(8), "little")
@@ -88,16 +88,16 @@ def check_entry(path: Path, size: int, name: str, entry: Entry) -> None:
 def check_dtype(name: str, entry: Entry) -> None:
     """Raises for a tensor of a type that cannot be read."""
     if entry.dtype not in DTYPES:
-        raise StageFailure(
+        raise CallFailure(
             "bad_input",
             f"Cannot read {name} in {entry.path.name}: its type {entry.dtype} is not one of"
             f" {', '.join(DTYPES)}",
         )
 
 
-def damaged(path: Path, why: str) -> StageFailure:
+def damaged(path: Path, why: str) -> CallFailure:
     """The failure for a file that is not what its name says."""
-    return StageFailure("bad_input", f"Cannot read {path.name}: {why}", hint=DAMAGED_HINT)
+    return CallFailure("bad_input", f"Cannot read {path.name}: {why}", hint=DAMAGED_HINT)
 
 
 class StoredTensors(Mapping[str, np.ndarray]):

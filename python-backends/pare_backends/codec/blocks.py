@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from pare_backends.checkpoint import Checkpoint
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 from pare_backends.methods.context import Context
 
 
@@ -19,7 +19,7 @@ def check_encodable(checkpoint: Checkpoint, context: Context, layers: Collection
     """Raises, before any work, where one of the layers cannot be put into another form."""
     checkpoint.check_replaceable(layers)
     if context.layout.problems and set(layers) & set(context.layout.linear):
-        raise StageFailure(
+        raise CallFailure(
             "invalid", f"Cannot encode this model's linear layers: {context.layout.problems[0]}"
         )
 
@@ -31,7 +31,7 @@ def check_layers(checkpoint: Checkpoint, context: Context, block: int) -> None:
     for layer in layers:
         columns = matrix_shape(checkpoint, context, layer)[1]
         if columns % block != 0:
-            raise StageFailure(
+            raise CallFailure(
                 "invalid",
                 f"Cannot encode {layer} in blocks of {block}: they must divide the row's {columns}"
                 " weights",

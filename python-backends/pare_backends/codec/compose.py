@@ -12,7 +12,7 @@ from pare_backends.checkpoint import Checkpoint
 from pare_backends.codec.blocks import check_encodable, matrix_shape
 from pare_backends.codec.composing import CodeScoring, open_codes
 from pare_backends.codec.settings import settings_of
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 from pare_backends.knobs import choice, integer, real
 from pare_backends.methods.context import Context
 from pare_backends.quantization.mixing.assignment import assignment_text
@@ -69,7 +69,7 @@ def chosen_settings(
 ) -> dict[str, str]:
     """The best composition: setting by layer, in the model's order.
 
-    raises: StageFailure "invalid" where a layer was not scored, or the budget is below the smallest
+    raises: CallFailure "invalid" where a layer was not scored, or the budget is below the smallest
     """
     decisions = decisions_of(scores, fused_alike=False)
     chosen = best_mix(decisions, budget_bytes)
@@ -77,7 +77,7 @@ def chosen_settings(
     found = {decision.layers[0]: option.format for decision, option in pairs}
     missing = [layer for layer in layers if layer not in found]
     if missing:
-        raise StageFailure(
+        raise CallFailure(
             "invalid",
             f"Cannot compose codecs: {missing[0]} was given no text to score it",
             hint="Take more calibration windows, or score by fisher",

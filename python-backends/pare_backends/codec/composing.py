@@ -15,7 +15,7 @@ from pare_backends.checkpoint import StoredTensor
 from pare_backends.checkpoint.forms import forms_by_layer
 from pare_backends.checkpoint.stored import StoredTensors, file_entries
 from pare_backends.codec.settings import Matrix, Setting
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 from pare_backends.models.whole_file import save_whole
 from pare_backends.quantization.mixing.one_layer import Inputs
 from pare_backends.quantization.mixing.restart import RestartableModel
@@ -63,12 +63,12 @@ class Codes:
     def taken(self, chosen: Mapping[str, str]) -> dict[str, StoredTensor]:
         """The codes of a composition. chosen: setting by layer
 
-        raises: StageFailure "crash" where one is gone
+        raises: CallFailure "crash" where one is gone
         """
         found = {layer: self.find(setting, layer) for layer, setting in chosen.items()}
         for layer, tensor in found.items():
             if tensor is None:
-                raise StageFailure(
+                raise CallFailure(
                     "crash",
                     f"Cannot take {layer} as {chosen[layer]}: it is not in {self.folder} any more",
                     hint="Run it again: the layer is encoded anew",

@@ -16,7 +16,7 @@ import numpy as np
 from pare_backends.checkpoint import Checkpoint
 from pare_backends.codec.blocks import check_encodable
 from pare_backends.codec.lattice_points import fitted
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 from pare_backends.knobs import choice, flag, real
 from pare_backends.methods.context import Context
 
@@ -44,7 +44,7 @@ def apply(checkpoint: Checkpoint, params: Params, context: Context) -> Checkpoin
         for done, layer in enumerate(layers, start=1):
             weights = checkpoint.weight(layer)
             if not np.isfinite(weights).all():
-                raise StageFailure(
+                raise CallFailure(
                     "not_a_number", f"Cannot encode {layer}: its weights are not finite"
                 )
             tensor = fitted(weights, *of)

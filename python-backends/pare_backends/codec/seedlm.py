@@ -20,7 +20,7 @@ from pare_backends.checkpoint.forms.seeds import SeedProfile
 from pare_backends.codec.blocks import check_layers, matrix_shape
 from pare_backends.codec.finished_layers import FinishedLayers
 from pare_backends.codec.seed_search import RULES, SeedTable, search, seed_table
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 from pare_backends.knobs import choice
 from pare_backends.methods.context import Context
 
@@ -100,7 +100,7 @@ def encode(
     import torch
 
     if not np.isfinite(weights).all():
-        raise StageFailure("not_a_number", f"Cannot encode {name}: its weights are not finite")
+        raise CallFailure("not_a_number", f"Cannot encode {name}: its weights are not finite")
     scale = np.float32(weights.std())
     scale = scale if scale > 0 else np.float32(1)
     blocks = torch.from_numpy(weights / scale).reshape(-1, table.profile.block_weights)

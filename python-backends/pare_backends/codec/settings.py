@@ -14,7 +14,7 @@ from pare_backends.checkpoint.forms.seeds import SeedProfile
 from pare_backends.codec import seedlm, vptq
 from pare_backends.codec.lattice_points import fitted
 from pare_backends.codec.seed_search import SeedTable, seed_table
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 
 if TYPE_CHECKING:
     import torch
@@ -130,7 +130,7 @@ class Points:
 
     def encode(self, matrix: Matrix) -> StoredTensor:
         if not np.isfinite(matrix.weights).all():
-            raise StageFailure(
+            raise CallFailure(
                 "not_a_number", f"Cannot encode {matrix.layer}: its weights are not finite"
             )
         own = matrix.weights.T if matrix.transposed else matrix.weights

@@ -22,7 +22,7 @@ from pare_backends.checkpoint.forms.vectors import Outliers, VectorProfile, row_
 from pare_backends.codec.blocks import check_encodable
 from pare_backends.codec.finished_layers import FinishedLayers
 from pare_backends.codec.vector_search import Coded, Target, search
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 from pare_backends.knobs import choice, integer, real
 from pare_backends.methods.context import Context
 from pare_backends.pruning.block_pass import Block, BlockPass, Inputs
@@ -150,7 +150,7 @@ def encode(
     import torch
 
     if not (torch.isfinite(weights).all() and torch.isfinite(moments).all()):
-        raise StageFailure("not_a_number", f"Cannot encode {name}: it or its inputs are not finite")
+        raise CallFailure("not_a_number", f"Cannot encode {name}: it or its inputs are not finite")
     rows, columns = weights.shape
     profile = profile_of(params, rows, columns)
     kept = int(params.outlier_share * columns)
@@ -201,7 +201,7 @@ def target_of(
         inverse = torch.cholesky_inverse(torch.linalg.cholesky(own))
         factor = torch.linalg.cholesky(inverse, upper=True)
     except RuntimeError as error:
-        raise StageFailure(
+        raise CallFailure(
             "not_a_number",
             f"Cannot encode {name}: the second moments of its inputs cannot be inverted",
             hint="Raise dampening, or take more calibration windows",

@@ -31,7 +31,7 @@ from pare_backends.conversion.check import (
 from pare_backends.conversion.files_format import Opened, Source, linear_refusal, part
 from pare_backends.conversion.opening import open_by_transformers
 from pare_backends.conversion.write import float_bytes, write_files
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 from pare_backends.progress import Report
 
 NAME = "bitsandbytes"
@@ -155,7 +155,7 @@ def convert_bitsandbytes(source: Source, output: Path, report: Report) -> int:
     """Writes the directory. returns: bytes of its weights by the format's formula"""
     why = refusal(source)
     if why is not None:
-        raise StageFailure("invalid", f"Cannot write {NAME} files: {why}")
+        raise CallFailure("invalid", f"Cannot write {NAME} files: {why}")
 
     def packed() -> Iterator[tuple[str, np.ndarray]]:
         tables = held(source)
@@ -200,7 +200,7 @@ def read_layer(stored: StoredTensors, layer: str) -> Layer:
     """By what the files themselves say; raises where a part is gone."""
     named = [name for name in stored if name.startswith(f"{layer}{STATE}")]
     if len(named) != 1:
-        raise StageFailure("bad_input", f"{layer} has no quant_state in the files")
+        raise CallFailure("bad_input", f"{layer} has no quant_state in the files")
     state = json.loads(bytes(stored[named[0]]).decode())
     absmax = part(stored, layer, ".weight.absmax")
     double = "nested_offset" in state
@@ -247,15 +247,15 @@ def check_layer(written: Written, layer: str, tensor: TableTensor) -> dict[str, 
         matrix = tensor.weight().T if tensor.transposed else tensor.weight()
         row["cosine"] = finite_cosine(found.weights(), matrix)
         return row
-    except (StageFailure, KeyError, TypeError, ValueError, IndexError) as error:
-        return row | {"problem": error.message if isinstance(error, StageFailure) else repr(error)}
+    except (CallFailure, KeyError, TypeError, ValueError, IndexError) as error:
+        return row | {"problem": error.message if isinstance(error, CallFailure) else repr(error)}
 
 
 def check_bitsandbytes(directory: Path, source: Source, report: Report) -> dict[str, Any]:
-    """StageResults.check_conversion of bitsandbytes' files."""
+    """CallResults.check_conversion of bitsandbytes' files."""
     try:
         written = read_written(directory)
-    except StageFailure as failure:
+    except CallFailure as failure:
         return {**NOTHING, "unreadable": failure.message}
     tables = held(source)
     layers = []

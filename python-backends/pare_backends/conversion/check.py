@@ -36,7 +36,7 @@ from pare_backends.conversion.files_format import (
     Source,
     decoded_grid,
 )
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 from pare_backends.progress import Report
 
 PROBES = 8
@@ -78,13 +78,13 @@ class Written:
 
 
 def read_written(directory: Path, packed: bool = True) -> Written:
-    """Raises `StageFailure` where a file is gone or damaged. packed: a layer must be"""
+    """Raises `CallFailure` where a file is gone or damaged. packed: a layer must be"""
     path = directory / "config.json"
     if not path.is_file():
-        raise StageFailure("bad_input", f"{directory} has no config.json")
+        raise CallFailure("bad_input", f"{directory} has no config.json")
     config = json.loads(path.read_text()).get("quantization_config", None if packed else {})
     if not isinstance(config, dict):
-        raise StageFailure("bad_input", "config.json has no quantization_config")
+        raise CallFailure("bad_input", "config.json has no quantization_config")
     return Written(directory, config, StoredTensors(tensor_entries(weight_files(directory))))
 
 
@@ -118,8 +118,8 @@ def check_layer(written: Written, source: Source, form: FilesFormat, layer: str)
         if held.ints.shape == shape and held.scales.shape == held.zeros.shape:
             row["cosine"] = finite_cosine(held.weights(), wanted.weights())
         return row
-    except (StageFailure, KeyError, TypeError, ValueError, IndexError) as error:
-        problem = error.message if isinstance(error, StageFailure) else repr(error)
+    except (CallFailure, KeyError, TypeError, ValueError, IndexError) as error:
+        problem = error.message if isinstance(error, CallFailure) else repr(error)
         return {"claimed": None, "found": None, **row, "problem": problem}
 
 

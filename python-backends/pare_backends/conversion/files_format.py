@@ -12,7 +12,7 @@ import numpy as np
 
 from pare_backends.checkpoint import Checkpoint, GridTensor
 from pare_backends.checkpoint.stored import StoredTensors
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 from pare_backends.models.layout import Layout
 
 OUTSIDE = {
@@ -132,7 +132,7 @@ class FilesFormat(ABC):
     def found(
         self, stored: StoredTensors, layer: str, shape: tuple[int, int], config: Mapping[str, Any]
     ) -> Grid:
-        """What a layer's parts say; raises `StageFailure` where one is gone.
+        """What a layer's parts say; raises `CallFailure` where one is gone.
 
         shape: (out, in)
         """
@@ -264,5 +264,5 @@ def part(stored: StoredTensors, layer: str, ending: str) -> np.ndarray:
     """A layer's part; raises where the files do not hold it."""
     name = f"{layer}{ending}"
     if name not in stored:
-        raise StageFailure("bad_input", f"{layer} has no {ending.removeprefix('.')} in the files")
+        raise CallFailure("bad_input", f"{layer} has no {ending.removeprefix('.')} in the files")
     return stored[name]

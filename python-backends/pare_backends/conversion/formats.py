@@ -15,7 +15,7 @@ from pare_backends.conversion.gguf_files import check_gguf, convert_gguf
 from pare_backends.conversion.gguf_files import lacking as lacking_gguf
 from pare_backends.conversion.gptq import GptqFiles
 from pare_backends.conversion.openvino_files import check_openvino, convert_openvino, lacking
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 from pare_backends.knobs import unknown_name
 from pare_backends.progress import Report
 
@@ -28,7 +28,7 @@ class OwnLayout(NamedTuple):
     """A format that holds no integers of linear layers in safetensors, and so has its own way."""
 
     convert: Callable[[Source, Path, Report], int]  # the folder's bytes by the format's formula
-    check: Callable[[Path, Source, Report], dict[str, Any]]  # StageResults.check_conversion
+    check: Callable[[Path, Source, Report], dict[str, Any]]  # CallResults.check_conversion
     lacking: Callable[[Path], list[str]] = lambda output: []  # what it or its readers have not
 
 
@@ -40,7 +40,7 @@ OWN_LAYOUTS = {
 
 
 def format_named(name: str) -> FilesFormat:
-    """The format of a name; raises `StageFailure` where there is none."""
+    """The format of a name; raises `CallFailure` where there is none."""
     if name not in FORMATS:
-        raise StageFailure("bad_input", unknown_name("format", name, [*FORMATS, *OWN_LAYOUTS]))
+        raise CallFailure("bad_input", unknown_name("format", name, [*FORMATS, *OWN_LAYOUTS]))
     return FORMATS[name]

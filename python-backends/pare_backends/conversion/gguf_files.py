@@ -20,7 +20,7 @@ from pare_backends.conversion.check import (
     said,
 )
 from pare_backends.conversion.files_format import Grid, Opened, Source
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 from pare_backends.models.gguf.rope import ROPE_FACTORS
 from pare_backends.progress import Report
 from pare_backends.runtimes.registry import writer_of
@@ -61,7 +61,7 @@ def require_held(source: Source) -> None:
         elif width % BLOCK != 0:
             why = f"{layer} has a scale for {width} weights, and its blocks have one for {BLOCK}"
     if why is not None:
-        raise StageFailure("invalid", f"Cannot write a GGUF file: {why}")
+        raise CallFailure("invalid", f"Cannot write a GGUF file: {why}")
 
 
 def convert_gguf(source: Source, output: Path, report: Report) -> int:
@@ -117,16 +117,16 @@ class GgufTensor:
 
 
 def read_gguf(path: Path) -> dict[str, GgufTensor]:
-    """The tensors of a file; raises `StageFailure` where it is gone or damaged."""
+    """The tensors of a file; raises `CallFailure` where it is gone or damaged."""
     from gguf import GGUFReader
     from gguf.quants import dequantize
 
     if not path.is_file():
-        raise StageFailure("bad_input", f"{path.name} is missing")
+        raise CallFailure("bad_input", f"{path.name} is missing")
     try:
         tensors = GGUFReader(path).tensors
     except (ValueError, IndexError, KeyError, OSError, UnicodeError) as error:
-        raise StageFailure("bad_input", f"{path.name} cannot be read: {error}") from error
+        raise CallFailure("bad_input", f"{path.name} cannot be read: {error}") from error
 
     def values(one: Any) -> Callable[[], np.ndarray]:
         return lambda: np.asarray(dequantize(one.data, one.tensor_type), dtype=np.float32)
@@ -137,10 +137,10 @@ def read_gguf(path: Path) -> dict[str, GgufTensor]:
 
 
 def check_gguf(directory: Path, source: Source, report: Report) -> dict[str, Any]:
-    """StageResults.check_conversion of a GGUF file."""
+    """CallResults.check_conversion of a GGUF file."""
     try:
         tensors = read_gguf(directory / FILE)
-    except StageFailure as failure:
+    except CallFailure as failure:
         return {**NOTHING, "unreadable": failure.message}
     layout = writer_of(NAME, "gguf_layout").GgufLayout(source.config)
     layers: list[dict[str, Any]] = []

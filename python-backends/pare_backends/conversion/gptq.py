@@ -32,7 +32,7 @@ from pare_backends.conversion.files_format import (
 )
 from pare_backends.conversion.opening import open_by_auto_round
 from pare_backends.conversion.words import across, down, undo_across, undo_down
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 
 BITS = (2, 3, 4, 8)
 WORD = 32
@@ -138,7 +138,7 @@ class GptqFiles(FilesFormat):
         """Raises where the columns do not stand in the order of their groups."""
         order = part(stored, layer, ".g_idx")
         if not np.array_equal(order, np.arange(columns) // (columns // groups)):
-            raise StageFailure("bad_input", "its g_idx is not in the order of its groups")
+            raise CallFailure("bad_input", "its g_idx is not in the order of its groups")
 
     def further_files(self, source: Source) -> dict[str, Any]:
         return {"quantize_config.json": self.configuration(source)}

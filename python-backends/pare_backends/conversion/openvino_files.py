@@ -16,7 +16,7 @@ from pare_backends.checkpoint.load import load_tokenizer
 from pare_backends.conversion.check import NOTHING, PROBES, finite_cosine, opened_facts, said
 from pare_backends.conversion.files_format import Grid, Opened, Source, beside_refusal, grid_of
 from pare_backends.conversion.write import float_bytes, plain_config, write_json
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 from pare_backends.progress import Report
 from pare_backends.runtimes.registry import writer_of
 
@@ -46,7 +46,7 @@ def convert_openvino(source: Source, output: Path, report: Report) -> int:
     """
     why = refusal(source)
     if why is not None:
-        raise StageFailure("invalid", f"Cannot write an OpenVINO folder: {why}")
+        raise CallFailure("invalid", f"Cannot write an OpenVINO folder: {why}")
     output.mkdir(parents=True, exist_ok=True)
     graph_file = writer_of(NAME, "graph_file")
     graph_file.write_graph(source.directory, output, report)
@@ -87,7 +87,7 @@ def layer_bytes(tensor: GridTensor) -> int:
 
 
 def check_openvino(directory: Path, source: Source, report: Report) -> dict[str, Any]:
-    """StageResults.check_conversion of an OpenVINO folder."""
+    """CallResults.check_conversion of an OpenVINO folder."""
     facts, read = graph_facts(directory, source, report)
     layers = facts["layers"]
     sound = facts["unreadable"] is None and not facts["other_floats"]
@@ -117,7 +117,7 @@ def graph_facts(
     """(what OpenVINO alone reads of the two files, their weights multiplied out by name)."""
     try:
         graph = writer_of(NAME, "graph_file").read_graph(directory)
-    except StageFailure as failure:
+    except CallFailure as failure:
         return {**NOTHING, "unreadable": failure.message}, {}
     layers: list[dict[str, Any]] = []
     read: dict[str, np.ndarray] = {}
@@ -172,7 +172,7 @@ def checked_layer(
     name = f"{layer}.weight"
     try:
         held = graph.packed(name)
-    except StageFailure as failure:
+    except CallFailure as failure:
         return row | {"problem": failure.message}, None
     size = grid.group_size if held.groups > 1 else -1
     symmetric = held.zero_points is None

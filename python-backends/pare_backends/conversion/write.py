@@ -18,7 +18,7 @@ from pare_backends.checkpoint.forms import CONFIG_KEYS
 from pare_backends.checkpoint.size import float_bytes as bytes_of
 from pare_backends.checkpoint.stored import StoredTensors
 from pare_backends.conversion.files_format import FilesFormat, Source
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 from pare_backends.models.layout import layout_of
 from pare_backends.progress import Report
 
@@ -61,7 +61,7 @@ def require_held(source: Source, form: FilesFormat) -> None:
     """Raises where the format cannot hold the artifact: before any work."""
     why = form.refusal(source)
     if why is not None:
-        raise StageFailure("invalid", f"Cannot write {form.NAME} files: {why}")
+        raise CallFailure("invalid", f"Cannot write {form.NAME} files: {why}")
 
 
 def convert(source: Source, form: FilesFormat, output: Path, report: Report) -> int:

@@ -26,7 +26,7 @@ from pare_backends.distillation.trained_student import (
     schedule_of,
     student_of,
 )
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 from pare_backends.knobs import choice, integer, real
 from pare_backends.methods.context import Context
 from pare_backends.training import Trained, held_out_loss, hold_out, train
@@ -98,12 +98,12 @@ def terms(params: Params, context: Context) -> tuple[Mix, Kept]:
 def matched_layers(context: Context) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """The blocks whose hidden states are matched, of the student and of the teacher.
 
-    raises: StageFailure "invalid" where the widths differ
+    raises: CallFailure "invalid" where the widths differ
     """
     student = load_config(context.parent_dir).get_text_config()
     teacher = load_config(teacher_dir(context)).get_text_config()
     if student.hidden_size != teacher.hidden_size:
-        raise StageFailure(
+        raise CallFailure(
             "invalid",
             f"Cannot match hidden states: the student's are {student.hidden_size} wide, the"
             f" teacher's {teacher.hidden_size}",
@@ -123,7 +123,7 @@ def check_vocabulary(answers: TeacherRows, context: Context) -> None:
         return
     if answers.largest_id() < student and answers.width() < teacher:
         return
-    raise StageFailure(
+    raise CallFailure(
         "bad_input",
         f"Cannot distill: the teacher's vocabulary has {teacher} places, the student's {student}",
         hint="Take a student with the teacher's own tokenizer and vocabulary",

@@ -27,7 +27,7 @@ from pare_backends.distillation.trained_student import (
     schedule_of,
     student_of,
 )
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 from pare_backends.knobs import integer, real
 from pare_backends.methods.context import Context
 from pare_backends.training import Trained, held_out_loss, hold_out, train
@@ -80,7 +80,7 @@ def check_shapes(params: Params, context: Context) -> None:
         for directory in (context.parent_dir, teacher_dir(context))
     )
     if student != teacher:
-        raise StageFailure(
+        raise CallFailure(
             "bad_input",
             f"Cannot distill: the teacher's vocabulary has {teacher} places, the student's"
             f" {student}",
@@ -93,7 +93,7 @@ def check_prompts(params: Params, windows: torch.Tensor) -> None:
     """Raises where a window is no longer than the prompt that it is to begin with."""
     tokens = windows.shape[1]
     if params.on_policy > 0 and params.prefix_tokens >= tokens:
-        raise StageFailure(
+        raise CallFailure(
             "invalid",
             f"Cannot let the student go on after {params.prefix_tokens} tokens: the windows have"
             f" {tokens}",

@@ -8,7 +8,7 @@ from typing import Any
 
 from pare_backends.checkpoint import Checkpoint
 from pare_backends.checkpoint.load import load_tokenizer
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 from pare_backends.methods.context import Context
 
 FILE = "tokenizer.json"
@@ -29,7 +29,7 @@ def check_floats(checkpoint: Checkpoint, context: Context) -> None:
     layout = context.layout
     if layout.problems or layout.experts:
         why = layout.problems[0] if layout.problems else "some are a mixture's experts"
-        raise StageFailure("invalid", f"Cannot train this model's weights: {why}")
+        raise CallFailure("invalid", f"Cannot train this model's weights: {why}")
     checkpoint.check_replaceable({*layout.linear, *checkpoint.stored})
 
 
@@ -41,7 +41,7 @@ def check_tokenizers(student: Path, teacher: Path) -> None:
     difference = first_difference(load_tokenizer(student), load_tokenizer(teacher))
     if difference is None:
         return
-    raise StageFailure(
+    raise CallFailure(
         "bad_input",
         f"Cannot distill into {student}: its tokenizer is another one than the teacher's:"
         f" {difference}",

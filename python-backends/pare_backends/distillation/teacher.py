@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from pare_backends.checkpoint.load import load_dequantized
 from pare_backends.distillation.divergence import teacher_buckets
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 from pare_backends.methods.context import Context
 from pare_backends.models.window_files import content_hash, read_rows, readable, write_rows
 
@@ -101,7 +101,7 @@ class TeacherRows:
 def teacher_rows(windows: torch.Tensor, kept: Kept, context: Context) -> TeacherRows:
     """What the original says of these windows, found or computed. windows: (windows, tokens) int64
 
-    raises: StageFailure "bad_input" where no teacher was given or it has fewer tokens than top_k,
+    raises: CallFailure "bad_input" where no teacher was given or it has fewer tokens than top_k,
         "disk_full" where a file cannot be written, "not_a_number" where a logit of it is none
     """
     folder = cache_folder(context) / kept.folder
@@ -117,7 +117,7 @@ def cache_folder(context: Context) -> Path:
     """Where the teacher's answers lie."""
     place = context.original_cache or context.work_dir
     if place is None:
-        raise StageFailure(
+        raise CallFailure(
             "bad_input",
             "Cannot distill: no folder was given with the action for what the teacher says",
         )
@@ -147,11 +147,11 @@ def teacher_dir(context: Context) -> Path:
     """The original's directory; raises where there is none."""
     directory = context.original_dir
     if directory is None:
-        raise StageFailure(
+        raise CallFailure(
             "bad_input", "Cannot distill: no teacher was given with the action (original_dir)"
         )
     if not (directory / "config.json").exists():
-        raise StageFailure(
+        raise CallFailure(
             "bad_input",
             f"Cannot distill: the teacher {directory} is not there any more, or has no config.json",
             hint="Put the study's model back where it was",
@@ -170,7 +170,7 @@ def check_width(teacher: Any, kept: Kept) -> None:
     """Raises where there are fewer tokens than are to be kept."""
     vocabulary = int(teacher.config.get_text_config().vocab_size)
     if kept.top_k > vocabulary:
-        raise StageFailure(
+        raise CallFailure(
             "bad_input",
             f"Cannot keep the teacher's {kept.top_k} most likely tokens: its vocabulary has"
             f" {vocabulary}",
@@ -186,9 +186,7 @@ def answers_of(teacher: Any, window: torch.Tensor, kept: Kept) -> dict[str, torc
         said = teacher(window[None], use_cache=False, output_hidden_states=bool(kept.layers))
         logits = said.logits[0, :-1].float()
         if not torch.isfinite(logits).all():
-            raise StageFailure(
-                "not_a_number", "Cannot distill: the teacher's logits are not finite"
-            )
+            raise CallFailure("not_a_number", "Cannot distill: the teacher's logits are not finite")
         top_ids, log_probs = teacher_buckets(logits, kept.top_k, kept.temperature)
         text = torch.log_softmax(logits, -1).gather(-1, window[1:, None])
         tensors = {

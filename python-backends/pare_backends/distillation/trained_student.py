@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from pare_backends.checkpoint import Checkpoint, read
 from pare_backends.distillation.student import check_floats, check_tokenizers
 from pare_backends.distillation.teacher import teacher_dir
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 from pare_backends.finetuning.factors import (
     adapter_of,
     check_trainable,
@@ -54,7 +54,7 @@ def student_of(
         return checkpoint, context
     directory = context.student_dir
     if directory is None:
-        raise StageFailure(
+        raise CallFailure(
             "bad_input",
             "Cannot distill into a named student: the study names none, or an action before has"
             " changed the model whose place it takes",

@@ -18,7 +18,7 @@ import numpy as np
 
 from pare_backends.evaluation.overlap import RUN, evaluated_windows
 from pare_backends.evaluation.tasks.records import Row, content_hash, read_records
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 
 SEPARATOR = "\n\n"
 CANDIDATES = 4
@@ -68,14 +68,14 @@ def draw_windows(
     tokens = tokenizer.encode(SEPARATOR.join(texts), add_special_tokens=False)
     available = len(tokens) // size
     if available == 0:
-        raise StageFailure(
+        raise CallFailure(
             "bad_input",
             f"Cannot make a {kind} window of {size} tokens: the text has {len(tokens)} tokens",
             hint=f"Give a longer text with --{kind}-data",
         )
     unknown = tokens.count(tokenizer.unk_token_id) / len(tokens)
     if tokenizer.unk_token_id is not None and unknown > LARGEST_UNKNOWN:
-        raise StageFailure(
+        raise CallFailure(
             "bad_input",
             f"Cannot take {kind} windows from this text: the tokenizer knows next to nothing of it,"
             f" {unknown:.0%} of its tokens are {tokenizer.unk_token}",
@@ -100,7 +100,7 @@ def draw_windows(
     refused = {id_of(i): where for i, where in shared.items()}
     if not taken:
         name, (task, row) = next(iter(refused.items()))
-        raise StageFailure(
+        raise CallFailure(
             "bad_input",
             f"Cannot take {kind} windows from this text: all {len(refused)} share {RUN} words in a"
             f" row with evaluated samples, such as {name} with row {row} of {task}",
@@ -127,4 +127,4 @@ def read_windows(path: Path) -> np.ndarray:
         with safe_open(path, framework="np") as file:
             return file.get_tensor("input_ids")
     except (OSError, ValueError) as error:
-        raise StageFailure("bad_input", f"Cannot read the windows {path}: {error}") from error
+        raise CallFailure("bad_input", f"Cannot read the windows {path}: {error}") from error

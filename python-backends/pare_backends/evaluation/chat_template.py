@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pare_backends.evaluation.tasks.records import content_hash
-from pare_backends.failures import StageFailure, one_line
+from pare_backends.failures import CallFailure, one_line
 
 if TYPE_CHECKING:
     from pare_backends.evaluation.packed.language_model import PackedLM
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 def use_chat_template(model: PackedLM | ServedLM, tokenizer: Any) -> None:
     """Lets every prompt be one message of a user, examples included, in the tokenizer's template;
-    the template's hash becomes part of the protocol. Raises `StageFailure` where there is none."""
+    the template's hash becomes part of the protocol. Raises `CallFailure` where there is none."""
     template = getattr(tokenizer, "chat_template", None)
     name = getattr(tokenizer, "name_or_path", "") or "this model"
     if not template:
-        raise StageFailure(
+        raise CallFailure(
             "bad_input",
             f"Cannot put prompts in a chat template: the tokenizer of {name} has none",
             hint="Leave --chat-template out, or take the model's instruct version",
@@ -29,7 +29,7 @@ def use_chat_template(model: PackedLM | ServedLM, tokenizer: Any) -> None:
             [{"role": "user", "content": "x"}], tokenize=False, add_generation_prompt=True
         )
     except Exception as error:
-        raise StageFailure(
+        raise CallFailure(
             "bad_input",
             f"Cannot use the chat template of {name}: {one_line(error, 160)}",
             hint="Leave --chat-template out, or mend the template in tokenizer_config.json",

@@ -23,7 +23,7 @@ from pare_backends.evaluation.tasks.groups import groups_of, rows_by_group, spli
 from pare_backends.evaluation.tasks.lm_task import build_task
 from pare_backends.evaluation.tasks.records import content_hash
 from pare_backends.evaluation.tasks.wire_task import WireTask
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 
 if TYPE_CHECKING:
     from pare_backends.evaluation.packed.language_model import PackedLM
@@ -134,7 +134,7 @@ def _run_part(
     samples = []
     for row, prompt, one, (likelihood, tokens) in zip(rows, prompts, kept, scores, strict=True):
         if tokens != one.tokens or not math.isfinite(likelihood):
-            raise StageFailure(
+            raise CallFailure(
                 "bad_input",
                 f"Cannot score the original's answer to row {row} of {task.task}: it is {tokens}"
                 f" tokens here and {one.tokens} for the original",
@@ -164,7 +164,7 @@ def _instances(
     """lm-eval's own requests to generate, one a row."""
     lm_task = build_task(task, documents, rows)
     if lm_task.OUTPUT_TYPE != "generate_until":
-        raise StageFailure(
+        raise CallFailure(
             "bad_input",
             f"Cannot score answers of {task.task}: nothing is generated there, its samples are of"
             f" the kind {lm_task.OUTPUT_TYPE}",

@@ -32,7 +32,7 @@ from pare_backends.evaluation.task_needs import require_window
 from pare_backends.evaluation.tasks.documents import Documents, full_definition
 from pare_backends.evaluation.tasks.records import content_hash
 from pare_backends.evaluation.tasks.wire_task import WireTask
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 from pare_backends.progress import Report
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ TOKENS_PER_BATCH = 64
 def windows(task: WireTask, documents: Documents, tokenizer: Any) -> list[list[int]]:
     """Token ids of every window of the task's text, in order."""
     if task.window_tokens is None:
-        raise StageFailure("bad_input", f"Cannot evaluate {task.task}: window_tokens is missing")
+        raise CallFailure("bad_input", f"Cannot evaluate {task.task}: window_tokens is missing")
     field = (full_definition(task).get("metadata") or {}).get("text_field", "text")
     text = SEPARATOR.join(str(row.get(field, "")) for row in documents.rows)
     tokens = tokenizer.encode(text, add_special_tokens=False)
@@ -57,7 +57,7 @@ def windows(task: WireTask, documents: Documents, tokenizer: Any) -> list[list[i
 def cut(tokens: Sequence[int], size: int, name: str) -> list[list[int]]:
     """Windows of `size` tokens in order; the remainder only where it is all there is."""
     if len(tokens) < SHORTEST_WINDOW:
-        raise StageFailure(
+        raise CallFailure(
             "bad_input", f"Cannot measure perplexity on {name}: its text has {len(tokens)} tokens"
         )
     if len(tokens) < size:
@@ -213,7 +213,7 @@ def read_batch(
         said = None if original is None else logits
     bad = [number for number, loss in zip(numbers, losses, strict=True) if not math.isfinite(loss)]
     if bad:
-        raise StageFailure(
+        raise CallFailure(
             "not_a_number",
             f"Cannot measure {name}: the model's loss on window {bad[0]} is {math.nan}",
             hint="The strategy broke the model; take more bits or smaller groups",

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 
 
 def require_window(task: str, tokens: int, context: int | None) -> None:
     """Raises where the model reads fewer tokens than a window has; None: it is not known."""
     if context is not None and tokens > context:
-        raise StageFailure(
+        raise CallFailure(
             "bad_input",
             f"Cannot measure {task} in windows of {tokens} tokens: the model reads {context}",
         )
@@ -20,7 +20,7 @@ def require_window(task: str, tokens: int, context: int | None) -> None:
 def require_room(task: str, new_tokens: int, context: int) -> None:
     """Raises where the model has no room for what is to be generated."""
     if new_tokens >= context:
-        raise StageFailure(
+        raise CallFailure(
             "bad_input",
             f"Cannot generate {new_tokens} tokens for {task}: "
             f"the model reads and writes {context} in all",
@@ -37,7 +37,7 @@ def require_definition_fits(task: str, definition: Mapping[str, Any], context: i
 def require_markers(tokenizer: Any) -> None:
     """Raises where the tokenizer knows no token that could stand before a text."""
     if tokenizer.bos_token_id is None and tokenizer.eos_token_id is None:
-        raise StageFailure(
+        raise CallFailure(
             "bad_input",
             "Cannot evaluate with this model's tokenizer: it names neither a beginning nor an end "
             "of text",
@@ -48,7 +48,7 @@ def require_markers(tokenizer: Any) -> None:
 def require_end(task: str, tokenizer: Any) -> None:
     """Raises where the tokenizer knows no end of a text, at which a generation could stop."""
     if tokenizer.eos_token_id is None:
-        raise StageFailure(
+        raise CallFailure(
             "bad_input",
             f"Cannot generate for {task}: the model's tokenizer names no end of text",
             hint="Set eos_token in its tokenizer_config.json",

@@ -10,7 +10,7 @@ import numpy as np
 
 from pare_backends.checkpoint import BitmaskTensor, Checkpoint
 from pare_backends.checkpoint.adapter import Adapter
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 from pare_backends.methods.context import Context
 from pare_backends.pruning.unstructured import ZEROS_OF_PRUNING
 
@@ -27,14 +27,14 @@ def check_trainable(
     of `chosen_layers`; a mixture's attention has plain layers"""
     layout = context.layout
     if checkpoint.adapter is not None:
-        raise StageFailure(
+        raise CallFailure(
             "invalid", "Cannot train an adapter: one lies beside the parent's weights already"
         )
     mixed = bool(layout.experts) and targets != "attention"
     if not layout.linear or mixed or layout.problems:
         said = "it has none, or they are a mixture's, of which attention alone is trained"
         why = layout.problems[0] if layout.problems else said
-        raise StageFailure("invalid", f"Cannot train this model's linear layers: {why}")
+        raise CallFailure("invalid", f"Cannot train this model's linear layers: {why}")
     if merge:
         checkpoint.check_replaceable(layout.linear)
 
@@ -57,7 +57,7 @@ def chosen_layers(model: Any, targets: str, context: Context) -> tuple[str, ...]
     }
     wanted = tuple(n for n in layout.linear if (n in inside) == (targets == "attention"))
     if not wanted:
-        raise StageFailure(
+        raise CallFailure(
             "invalid",
             f"Cannot train the {targets} layers: by the names of its modules, the model has none",
             hint='Set targets to "all"',
@@ -76,7 +76,7 @@ def wrap(
 ) -> Any:
     """The model with peft's layers around these ones; only the factors are trained.
 
-    raises: StageFailure "invalid" where a layer is narrower than the rank
+    raises: CallFailure "invalid" where a layer is narrower than the rank
     """
     import torch
     from peft import LoraConfig, get_peft_model
@@ -85,7 +85,7 @@ def wrap(
     for layer, module in zip(layers, modules, strict=True):
         width = min(model.get_submodule(module).weight.shape)
         if rank > width:
-            raise StageFailure(
+            raise CallFailure(
                 "invalid",
                 f"Cannot train factors of rank {rank}: {layer} is {width} wide, so that more than"
                 f" {width} directions say nothing new",
@@ -250,7 +250,7 @@ def checked(values: np.ndarray, name: str, reach: float | None = None) -> np.nda
     """The values; raises where one is none."""
     if not np.isfinite(values).all():
         said = "" if reach is None else f": its values reach {reach:.3g}"
-        raise StageFailure(
+        raise CallFailure(
             "not_a_number", f"Cannot store {name}{said}", hint="Lower the learning rate or alpha"
         )
     return values

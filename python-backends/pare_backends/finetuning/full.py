@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pare_backends.checkpoint import Checkpoint
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 from pare_backends.finetuning.factors import check_trainable
 from pare_backends.finetuning.tuning import tune
 from pare_backends.finetuning.whole_weights import open_weights, trained_names, with_parameters
@@ -32,7 +32,7 @@ def apply(checkpoint: Checkpoint, params: Params, context: Context) -> Checkpoin
     model, _ = context.load(checkpoint)
     count = sum(parameter.numel() for parameter in model.parameters())
     if count > MOST_PARAMETERS:
-        raise StageFailure(
+        raise CallFailure(
             "invalid",
             f"Cannot train all {count:,} weights: full fine-tuning takes at most"
             f" {MOST_PARAMETERS:,}",

@@ -7,7 +7,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from pare_backends.checkpoint import Checkpoint
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 from pare_backends.finetuning.factors import (
     adapter_of,
     check_trainable,
@@ -56,7 +56,7 @@ def apply(checkpoint: Checkpoint, params: Params, context: Context) -> Checkpoin
 def check(checkpoint: Checkpoint, params: Params, context: Context) -> None:
     """Raises, before any work, where the parent cannot be trained so."""
     if params.dora and not params.merge:
-        raise StageFailure(
+        raise CallFailure(
             "invalid",
             "Cannot keep DoRA as an adapter: its magnitudes scale the weights that it lies beside",
             hint="Set merge, or leave dora out",

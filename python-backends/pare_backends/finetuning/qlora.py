@@ -7,7 +7,7 @@ import gc
 from dataclasses import dataclass, replace
 
 from pare_backends.checkpoint import Checkpoint
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 from pare_backends.finetuning.factors import (
     adapter_of,
     check_trainable,
@@ -40,14 +40,14 @@ def apply(checkpoint: Checkpoint, params: Params, context: Context) -> Checkpoin
     layers = context.layout.linear
     if context.layout.transposed or context.layout.own_forward:
         name = min(context.layout.transposed | context.layout.own_forward)
-        raise StageFailure(
+        raise CallFailure(
             "invalid",
             f"Cannot hold {name} in NF4: it is no plain linear layer",
             hint="Take lora, which trains beside the weights as they are",
         )
     kept = kept_weights(checkpoint, layers, context)
     if kept:
-        raise StageFailure(
+        raise CallFailure(
             "invalid",
             f"Cannot hold {min(kept)} in NF4: it is pruned, and NF4 takes four bits of zeros too",
             hint="Take lora, which trains beside the weights as they are",

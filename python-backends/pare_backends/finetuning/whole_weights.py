@@ -9,7 +9,7 @@ import numpy as np
 
 from pare_backends.checkpoint import BitmaskTensor, Checkpoint
 from pare_backends.checkpoint.file_names import filled_parameters, stored_names
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 from pare_backends.finetuning.factors import checked, kept_weights
 from pare_backends.methods.context import Context
 
@@ -57,7 +57,7 @@ def parameter_names(checkpoint: Checkpoint, model: Any) -> dict[str, str]:
     for name, place in places.items():
         if place.problem is not None or place.expert is not None:
             why = place.problem or "it is one expert's share of a stack"
-            raise StageFailure("invalid", f"Cannot train {name}: {why}")
+            raise CallFailure("invalid", f"Cannot train {name}: {why}")
     return {name: place.parameter for name, place in places.items()}
 
 

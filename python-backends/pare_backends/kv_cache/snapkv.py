@@ -9,7 +9,7 @@ from pare_backends.cache.method import BudgetParams, ByBudget, policy_setting
 from pare_backends.cache.policy import Seen
 from pare_backends.checkpoint import Checkpoint
 from pare_backends.checkpoint.setting import NewSetting
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 from pare_backends.knobs import choice, integer
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ class SnapKV(ByBudget):
         super().__init__(params)
         self.kernel, self.pool = params.kernel, params.pool
         if params.kernel % 2 == 0:
-            raise StageFailure(
+            raise CallFailure(
                 "bad_input", f"Cannot pool over {params.kernel} tokens: kernel must be odd"
             )
 

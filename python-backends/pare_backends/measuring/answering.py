@@ -14,7 +14,7 @@ from pare_backends.evaluation.original.distributions import Original, original_m
 from pare_backends.evaluation.served.endpoint import Endpoint
 from pare_backends.evaluation.served.served_tasks import open_served
 from pare_backends.evaluation.tasks.wire_task import WireTask
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 from pare_backends.progress import Report
 from pare_backends.runtimes.registry import add_runtime, open_model
 
@@ -110,7 +110,7 @@ def _load(request: Answering, report: Report) -> tuple[Any, Any, str]:
     if request.runtime is not None:
         runtime = request.runtime
         if source.setting is not None:
-            raise StageFailure(
+            raise CallFailure(
                 "bad_input",
                 f"Cannot score {source.setting.label()} in the runtime {runtime.name}:"
                 " it is known in transformers alone",

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 from pare_backends.knobs import unknown_name
 from pare_backends.machine import cpu_flags, cpu_name, cpuinfo
 
@@ -60,7 +60,7 @@ def _json(name: str) -> dict[str, Any]:
 
 
 def carbon_intensity(country: str | None) -> CarbonIntensity:
-    """The mean over a country's year, the latest that the table has. Raises `StageFailure` for a
+    """The mean over a country's year, the latest that the table has. Raises `CallFailure` for a
     country that is not in it."""
     version = f"codecarbon {_distribution().version}"
     if country is None:
@@ -72,7 +72,7 @@ def carbon_intensity(country: str | None) -> CarbonIntensity:
     row = countries.get(country.upper())
     if row is None or not row.get("carbon_intensity"):
         known = sorted(code for code, one in countries.items() if one.get("carbon_intensity"))
-        raise StageFailure(
+        raise CallFailure(
             "bad_input",
             # All 212 would bury the nearest.
             unknown_name("country", country, known).partition(" Known:")[0],

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 from pare_backends.progress import Report
 
 BUSY_CORES = 0.25
@@ -34,7 +34,7 @@ def quiet_seconds() -> float:
         seconds = math.nan
     if 0 <= seconds < math.inf:
         return seconds
-    raise StageFailure(
+    raise CallFailure(
         "bad_input",
         f"Cannot time generation: {VARIABLE} is {asked!r}, no number of seconds",
         hint=f"Set it to 0 or more, or not at all ({WAIT_SECONDS:g})",

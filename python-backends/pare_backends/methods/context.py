@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pare_backends.checkpoint import Checkpoint, GridTensor
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 from pare_backends.methods.figures import Figure
 from pare_backends.models.layout import Layout
 from pare_backends.progress import Report
@@ -63,7 +63,7 @@ class Context:
         """The first `samples` calibration windows, of each the first `tokens`; None: all of them.
 
         returns: (windows, tokens) int64
-        raises: StageFailure "invalid" where there are fewer: what is recorded is what was used
+        raises: CallFailure "invalid" where there are fewer: what is recorded is what was used
         """
         return windows_of(self.calibration_path, "calibrate", samples, tokens)
 
@@ -71,7 +71,7 @@ class Context:
         """Every training window, in the order drawn, of each the first `tokens`.
 
         returns: (windows, tokens) int64
-        raises: StageFailure "invalid" where the windows are shorter
+        raises: CallFailure "invalid" where the windows are shorter
         """
         return windows_of(self.training_path, "train", None, tokens)
 
@@ -107,12 +107,12 @@ class Context:
 def windows_of(
     path: Path | None, attempt: str, samples: int | None, tokens: int | None
 ) -> torch.Tensor:
-    """The first windows of a file that stage `prepare_data` wrote; None: all, in whole."""
+    """The first windows of a file that call `prepare_data` wrote; None: all, in whole."""
     import torch
     from safetensors.numpy import load_file
 
     if path is None:
-        raise StageFailure(
+        raise CallFailure(
             "bad_input", f"Cannot {attempt}: no windows of text were given with the action"
         )
     windows = load_file(str(path))["input_ids"]
@@ -120,7 +120,7 @@ def windows_of(
     if (samples or 1) > count or (tokens or 0) > length:
         few = "windows" if samples is None else f"{samples} windows"
         wanted = few + ("" if tokens is None else f" of {tokens} tokens")
-        raise StageFailure(
+        raise CallFailure(
             "invalid",
             f"Cannot {attempt} on {wanted}: the study has {count} windows of {length} tokens",
             hint="Ask for no more than there are, or name more in a strategy of a new study",

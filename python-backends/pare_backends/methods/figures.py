@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 
 METRIC = re.compile(r"[a-z][a-z0-9_]{0,63}")
 MAX_FIGURES = 50_000
@@ -47,10 +47,10 @@ def problem(figure: Figure) -> str | None:
 def checked(figures: Sequence[Figure]) -> list[dict[str, Any]]:
     """The figures as they go over the wire, in their order.
 
-    raises: StageFailure "crash", as the method is wrong, at the first that cannot be kept
+    raises: CallFailure "crash", as the method is wrong, at the first that cannot be kept
     """
     if len(figures) > MAX_FIGURES:
-        raise StageFailure(
+        raise CallFailure(
             "crash",
             f"Cannot keep {len(figures)} figures of one artifact: {MAX_FIGURES} is the most",
         )
@@ -66,6 +66,6 @@ def checked(figures: Sequence[Figure]) -> list[dict[str, Any]]:
             wrong = f"an artifact has {MAX_METRICS} kinds of figures at most"
         if wrong is not None:
             of = "" if one.layer is None else f" of {one.layer[:MAX_LAYER]}"
-            raise StageFailure("crash", f"Cannot keep the figure {one.metric[:64]!r}{of}: {wrong}")
+            raise CallFailure("crash", f"Cannot keep the figure {one.metric[:64]!r}{of}: {wrong}")
         told.add((one.metric, one.layer))
     return [asdict(one) for one in figures]

@@ -15,7 +15,7 @@ from pare_backends.checkpoint.adapter import FOLDER
 from pare_backends.checkpoint.files import INDEX, SINGLE, shard_names, tensor_entries, weight_files
 from pare_backends.checkpoint.forms import own_forms
 from pare_backends.checkpoint.stored import Entry, check_dtype
-from pare_backends.failures import StageFailure, one_line
+from pare_backends.failures import CallFailure, one_line
 from pare_backends.progress import Report
 
 PICKLES = ("*.bin", "*.pt", "*.pth", "*.ckpt")
@@ -40,7 +40,7 @@ def read_config(directory: Path) -> dict[str, Any]:
     """config.json of a checkpoint."""
     path = directory / "config.json"
     if not path.exists():
-        raise StageFailure(
+        raise CallFailure(
             "bad_input",
             f"Cannot use {directory} as a model: it has no config.json",
             hint="Give the directory that a checkpoint was saved to",
@@ -52,7 +52,7 @@ def read_config(directory: Path) -> dict[str, Any]:
         why = (
             "it begins with a byte order mark" if marked else f"it is not JSON ({one_line(error)})"
         )
-        raise StageFailure(
+        raise CallFailure(
             "bad_input",
             f"Cannot read {path}: {why}",
             hint="Save it as UTF-8 without the mark: transformers does not read it either"
@@ -60,7 +60,7 @@ def read_config(directory: Path) -> dict[str, Any]:
             else "Copy it again",
         ) from error
     if not isinstance(config, dict) or "model_type" not in config:
-        raise StageFailure("bad_input", f"Cannot read {path}: it names no model_type")
+        raise CallFailure("bad_input", f"Cannot read {path}: it names no model_type")
     return config
 
 
@@ -70,14 +70,14 @@ def check_config(source: Path | str, config: dict[str, Any], trust_remote_code: 
     source: the directory, or the name on the hub, as the sentence calls it
     """
     if config.get("auto_map") and not trust_remote_code:
-        raise StageFailure(
+        raise CallFailure(
             "bad_input",
             f"Cannot use {source}: it carries its own Python code (auto_map in config.json),"
             " which would run on this machine",
             hint="Read that code, then pass --trust-remote-code",
         )
     if config.get("is_encoder_decoder"):
-        raise StageFailure(
+        raise CallFailure(
             "bad_input",
             f"Cannot use {source}: {config['model_type']} has an encoder, whose reading its decoder"
             " answers (is_encoder_decoder in config.json)",
@@ -85,7 +85,7 @@ def check_config(source: Path | str, config: dict[str, Any], trust_remote_code: 
         )
     named = config.get("transformers_weights")
     if named not in (None, SINGLE, INDEX):
-        raise StageFailure(
+        raise CallFailure(
             "bad_input",
             f"Cannot use {source}: its config.json says that its weights are {named}"
             " (transformers_weights), which is not read here",
@@ -96,7 +96,7 @@ def check_config(source: Path | str, config: dict[str, Any], trust_remote_code: 
         raise already_quantized(source, method)
     forms = own_forms(config)
     if forms:
-        raise StageFailure(
+        raise CallFailure(
             "bad_input",
             f"Cannot use {source} as a baseline: its weights are stored as {', '.join(forms)}, a"
             " form that an action of pare left",
@@ -104,9 +104,9 @@ def check_config(source: Path | str, config: dict[str, Any], trust_remote_code: 
         )
 
 
-def already_quantized(source: Path | str, method: str) -> StageFailure:
+def already_quantized(source: Path | str, method: str) -> CallFailure:
     """Why a quantized checkpoint is no baseline."""
-    return StageFailure(
+    return CallFailure(
         "bad_input",
         f"Cannot use {source} as a baseline: it is quantized already ({method})",
         hint="Give the model that it was made from",
@@ -143,13 +143,13 @@ def read_entries(directory: Path) -> dict[str, Entry]:
     if not files:
         pickles = sorted(p.name for pattern in PICKLES for p in directory.glob(pattern))
         if pickles:
-            raise StageFailure(
+            raise CallFailure(
                 "bad_input",
                 f"Cannot use {directory}: its weights are pickled ({pickles[0]}), which can run"
                 " code when they are loaded",
                 hint=CONVERT_HINT,
             )
-        raise StageFailure(
+        raise CallFailure(
             "bad_input", f"Cannot use {directory} as a model: it has no safetensors files"
         )
     entries = tensor_entries(files)
@@ -166,7 +166,7 @@ def check_adapter(directory: Path) -> None:
     """Raises where peft's adapter lies beside the weights: transformers adds it to the model that
     it names, which is not the one that is read here."""
     if os.path.lexists(directory / ADAPTER):
-        raise StageFailure(
+        raise CallFailure(
             "bad_input",
             f"Cannot use {directory}: an adapter lies beside its weights ({ADAPTER}), which"
             " transformers would add to them or to another model",
@@ -219,7 +219,7 @@ def check_finite(source: Path | str, entries: Mapping[str, Entry], report: Repor
             bits: np.ndarray = np.fromfile(entry.path, dtype=kind, count=count, offset=offset)
             wrong = int(np.count_nonzero((bits & kind(mask)) == kind(mask)))
             if wrong:
-                raise StageFailure(
+                raise CallFailure(
                     "bad_input",
                     f"Cannot use {source}: {name} holds NaN or infinite values",
                     hint="Download or copy the file again; a training that diverged leaves such",
@@ -236,7 +236,7 @@ def check_tokenizer(directory: Path) -> Any:
         return load_tokenizer(directory)
     except Exception as error:
         # transformers and tokenizers raise a dozen types for a missing or damaged tokenizer.
-        raise StageFailure(
+        raise CallFailure(
             "bad_input",
             f"Cannot read the tokenizer in {directory}: {one_line(error, 200)}",
             hint="A checkpoint needs tokenizer.json or its model's own vocabulary files",

@@ -11,7 +11,7 @@ from typing import Any
 
 from pare_backends.checkpoint.file_names import filled_parameters, stored_names
 from pare_backends.checkpoint.stored import Entry
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 
 CROSS_ATTENTION = re.compile(r"(^|\.)(encoder_attn|crossattention|cross_attention)$")
 """What transformers calls the attention of a decoder to an encoder's output."""
@@ -35,14 +35,14 @@ def check_decoder(directory: Path, model: Any) -> None:
         getattr(config, "is_decoder", True) or getattr(config, "is_encoder_decoder", False)
     )
     if encoder:
-        raise StageFailure(
+        raise CallFailure(
             "bad_input",
             f"Cannot use {directory}: {config.model_type} is an encoder, in which each word sees"
             " those behind it, so that it writes no text (its config.json has no is_decoder: true)",
             hint="Give a causal language model",
         )
     if not getattr(config.get_text_config(), "num_attention_heads", None):
-        raise StageFailure(
+        raise CallFailure(
             "bad_input",
             f"Cannot use {directory}: {config.model_type} has no attention (its config.json names"
             " no num_attention_heads), and pare measures and compresses decoders with attention",
@@ -52,14 +52,14 @@ def check_decoder(directory: Path, model: Any) -> None:
         (name for name, _ in model.named_modules() if CROSS_ATTENTION.search(name)), None
     )
     if crossed is not None:
-        raise StageFailure(
+        raise CallFailure(
             "bad_input",
             f"Cannot use {directory}: {config.model_type} attends to what an encoder has read"
             f" ({crossed}), and pare measures and compresses decoders that stand alone",
             hint="Give a causal language model",
         )
     if config.model_type in OWN_TOKENS:
-        raise StageFailure(
+        raise CallFailure(
             "bad_input",
             f"Cannot use {directory}: {config.model_type} {OWN_TOKENS[config.model_type]}",
             hint="Give a causal language model that reads its tokens and no more",

@@ -14,7 +14,7 @@ from pare_backends.checkpoint.empty_model import context_length, empty_model, lo
 from pare_backends.checkpoint.files import Checkpoint
 from pare_backends.checkpoint.generation_settings import settings_notes
 from pare_backends.checkpoint.stored import Entry, StoredTensors
-from pare_backends.failures import StageFailure, one_line
+from pare_backends.failures import CallFailure, one_line
 from pare_backends.models.blocks import block_parameters
 from pare_backends.models.checks import check_finite, check_tokenizer, files_notes
 from pare_backends.models.decoder_checks import check_decoder, unread_note
@@ -38,14 +38,14 @@ TORCH_NAMES = {"F32": "float32", "F16": "float16", "BF16": "bfloat16", "F64": "f
 
 
 def find_layout(directory: Path, entries: dict[str, Entry]) -> tuple[Layout, list[str]]:
-    """(the architecture's layers, what the files hold beside them, in words); `StageFailure` where
+    """(the architecture's layers, what the files hold beside them, in words); `CallFailure` where
     transformers or the files lack them."""
     try:
         model = empty_model(directory)
         layout = model_layout(model, entries)
     except Exception as error:
         # transformers' checks raise a dozen types, and a model's own code whatever it likes.
-        raise StageFailure(
+        raise CallFailure(
             "bad_input",
             f"Cannot use {directory}: transformers cannot build its architecture as a causal"
             f" language model ({one_line(error, 160)})",
@@ -53,14 +53,14 @@ def find_layout(directory: Path, entries: dict[str, Entry]) -> tuple[Layout, lis
     check_decoder(directory, model)
     if layout.missing:
         alone = layout.missing == (layout.head,)
-        raise StageFailure(
+        raise CallFailure(
             "bad_input",
             f"Cannot use {directory}: its files hold no weight for {layout.missing[0]}"
             f" ({len(layout.missing)} layers are missing)",
             hint=NO_HEAD if alone else NOT_WHOLE,
         )
     if not layout.linear and not layout.problems:
-        raise StageFailure(
+        raise CallFailure(
             "bad_input",
             f"Cannot use {directory}: {no_layers(model)}",
             hint="Copy the directory again, or give a model that is built of linear layers",

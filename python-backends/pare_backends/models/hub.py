@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 from pare_backends.memory_check import FLOAT_BYTES, check_memory
 from pare_backends.models.checks import check_config, read_config
 from pare_backends.models.hub_errors import refusal
@@ -24,7 +24,7 @@ def hub_snapshot(name: str, trust_remote_code: bool, report: Report) -> tuple[Pa
     if cached is not None:
         return cached, cached.name
     if offline():
-        raise StageFailure(
+        raise CallFailure(
             "bad_input",
             f'Cannot fetch the model "{name}": it is neither a file, a directory nor in the local'
             f" Hugging Face cache, and {kept_out_by()} keeps the hub out",
@@ -96,7 +96,7 @@ def check_files(name: str, sizes: dict[str, int], wanted: list[str]) -> None:
     if not any(file.endswith(".safetensors") for file in wanted):
         gguf = any(file.endswith(".gguf") for file in sizes)
         why = "it has GGUF files only" if gguf else "pickled weights can run code when loaded"
-        raise StageFailure(
+        raise CallFailure(
             "bad_input",
             f'Cannot use the model "{name}": it has no safetensors files, and {why}',
             hint="Download one of its .gguf files and give its path"
@@ -104,7 +104,7 @@ def check_files(name: str, sizes: dict[str, int], wanted: list[str]) -> None:
             else "Convert it to safetensors first, or name a repository that has them",
         )
     if "config.json" not in sizes:
-        raise StageFailure(
+        raise CallFailure(
             "bad_input",
             f'Cannot use the model "{name}": it has no config.json',
             hint="Name the repository of a whole model: an adapter is none",
@@ -112,7 +112,7 @@ def check_files(name: str, sizes: dict[str, int], wanted: list[str]) -> None:
     root = next(p for p in (Path(HF_HUB_CACHE), *Path(HF_HUB_CACHE).parents) if p.exists())
     free = shutil.disk_usage(root).free
     if stored > free:
-        raise StageFailure(
+        raise CallFailure(
             "disk_full",
             f'Cannot fetch the model "{name}": it needs {stored / 1e9:.1f} GB of disk, found'
             f" {free / 1e9:.1f} GB",

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import difflib
 
-from pare_backends.failures import StageFailure, chain, is_disk_full, one_line
+from pare_backends.failures import CallFailure, chain, is_disk_full, one_line
 
 
-def refusal(name: str, error: BaseException) -> StageFailure | None:
+def refusal(name: str, error: BaseException) -> CallFailure | None:
     """The failure that huggingface_hub's error stands for; None for what is no answer of a hub."""
     import httpx
     from huggingface_hub.errors import (
@@ -17,10 +17,10 @@ def refusal(name: str, error: BaseException) -> StageFailure | None:
         RepositoryNotFoundError,
     )
 
-    if isinstance(error, StageFailure):
+    if isinstance(error, CallFailure):
         return None
     if any(is_disk_full(one) for one in chain(error)):
-        return StageFailure(
+        return CallFailure(
             "disk_full",
             f'Cannot fetch the model "{name}": no space left on the disk',
             hint="Free space, or set HF_HOME to a larger disk",
@@ -30,13 +30,13 @@ def refusal(name: str, error: BaseException) -> StageFailure | None:
     if isinstance(error, RepositoryNotFoundError):
         return unknown(name)
     if isinstance(error, HFValidationError):
-        return StageFailure(
+        return CallFailure(
             "bad_input",
             f'Unknown model "{name}": no file or directory of that name, and no name of the hub'
             f" looks like it ({one_line(error, 160)})",
         )
     if isinstance(error, HfHubHTTPError) and error.response.status_code in {401, 403}:
-        return StageFailure(
+        return CallFailure(
             "bad_input",
             f'Cannot fetch the model "{name}": the hub does not accept HF_TOKEN'
             f" (status {error.response.status_code})",
@@ -47,12 +47,12 @@ def refusal(name: str, error: BaseException) -> StageFailure | None:
     return None
 
 
-def gated(name: str) -> StageFailure:
+def gated(name: str) -> CallFailure:
     """The failure for a model whose authors let only those read it who asked."""
     from huggingface_hub import constants, get_token
 
     why = "is not set" if get_token() is None else "has no access to it"
-    return StageFailure(
+    return CallFailure(
         "bad_input",
         f'Cannot fetch the model "{name}": its authors gate it and HF_TOKEN {why}',
         hint=f"Accept its terms at {constants.ENDPOINT}/{name}, then set HF_TOKEN to a token of"
@@ -60,11 +60,11 @@ def gated(name: str) -> StageFailure:
     )
 
 
-def unknown(name: str) -> StageFailure:
+def unknown(name: str) -> CallFailure:
     """The failure for a name that the hub does not know, or does not show to this user."""
     near = near_names(name)
     meant = f' Did you mean "{near[0]}"?' if near else ""
-    return StageFailure(
+    return CallFailure(
         "bad_input",
         f'Unknown model "{name}".{meant} No file or directory has that name, and the hub has none',
         hint="Check the spelling; private models need HF_TOKEN",
@@ -89,9 +89,9 @@ def near_names(name: str) -> list[str]:
     return difflib.get_close_matches(name, sorted(found), n=3, cutoff=0.7)
 
 
-def unreachable(name: str, error: BaseException) -> StageFailure:
+def unreachable(name: str, error: BaseException) -> CallFailure:
     """The failure for a hub that does not answer, or not as one."""
-    return StageFailure(
+    return CallFailure(
         "bad_input",
         f'Cannot fetch the model "{name}": it is neither a file nor a directory here, and the hub'
         f" cannot be reached ({one_line(chain(error)[-1], 120)})",

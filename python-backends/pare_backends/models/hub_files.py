@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 from pare_backends.checkpoint.files import INDEX, SINGLE, weight_files
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 
 SHARD = re.compile(r".*-\d{5}-of-\d{5}\.safetensors$")
 COMPANION_SUFFIXES = (".json", ".jinja", ".model", ".txt")
@@ -37,7 +37,7 @@ def is_complete(directory: Path, own_code: bool) -> bool:
     try:
         config = json.loads((directory / "config.json").read_text())
         weights = weight_files(directory)
-    except (OSError, ValueError, KeyError, StageFailure):
+    except (OSError, ValueError, KeyError, CallFailure):
         return False
     if not weights or not any((directory / name).exists() for name in TOKENIZERS):
         return False

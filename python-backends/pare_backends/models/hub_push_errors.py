@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from pare_backends.failures import StageFailure, chain, one_line
+from pare_backends.failures import CallFailure, chain, one_line
 
 
 def push_refusal(
     repo_id: str, endpoint: str, error: BaseException, created: bool
-) -> StageFailure | None:
+) -> CallFailure | None:
     """The failure that an error of a push stands for; None for what is no answer of a hub.
 
     created: the repository was made by this push, and is empty
@@ -15,7 +15,7 @@ def push_refusal(
     import httpx
     from huggingface_hub.errors import HfHubHTTPError, HFValidationError
 
-    if isinstance(error, StageFailure):
+    if isinstance(error, CallFailure):
         return None
     start = f'Cannot push to "{repo_id}"'
     left = (
@@ -24,7 +24,7 @@ def push_refusal(
         else "; no commit was made: the repository shows nothing of it"
     )
     if isinstance(error, HFValidationError):
-        return StageFailure(
+        return CallFailure(
             "bad_input",
             f"{start}: that is no repository's name",
             hint="Give OWNER/NAME, such as you/model-4bit",
@@ -33,7 +33,7 @@ def push_refusal(
         return _of_status(start, endpoint, error.response.status_code, left)
     if isinstance(error, (httpx.HTTPError, httpx.InvalidURL, OSError)):
         why = one_line(chain(error)[-1], 120)
-        return StageFailure(
+        return CallFailure(
             "bad_input",
             f"{start}: the hub at {endpoint} cannot be reached, or broke off ({why}){left}",
             hint="Check the network and the address, then push again",
@@ -41,7 +41,7 @@ def push_refusal(
     return None
 
 
-def _of_status(start: str, endpoint: str, status: int, left: str) -> StageFailure:
+def _of_status(start: str, endpoint: str, status: int, left: str) -> CallFailure:
     if status == 401:
         reason, hint = (
             "the hub does not accept HF_TOKEN",
@@ -56,4 +56,4 @@ def _of_status(start: str, endpoint: str, status: int, left: str) -> StageFailur
         hint = "Check the owner's name and the address"
     else:
         reason, hint = f"the hub at {endpoint} is out of order", "Push again later"
-    return StageFailure("bad_input", f"{start}: {reason} (status {status}){left}", hint=hint)
+    return CallFailure("bad_input", f"{start}: {reason} (status {status}){left}", hint=hint)

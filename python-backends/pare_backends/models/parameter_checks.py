@@ -11,7 +11,7 @@ import numpy as np
 
 from pare_backends.checkpoint.file_names import Filled, filled_parameters
 from pare_backends.checkpoint.stored import Entry, StoredTensors, check_dtype
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 from pare_backends.models.checks import CHUNK_VALUES, already_quantized
 from pare_backends.models.layout import Layout
 
@@ -52,7 +52,7 @@ def check_parameters(source: Path | str, model: Any, filled: Mapping[str, Filled
         if name not in found and not any(re.search(pattern, name) for pattern in made)
     ]
     if missing:
-        raise StageFailure(
+        raise CallFailure(
             "bad_input",
             f"Cannot use {source}: its files hold nothing for {missing[0]} ({len(missing)}"
             " parameters are missing)",
@@ -69,7 +69,7 @@ def check_shapes(
     for parameter, weights in model.named_parameters():
         name, shape = whole.get(parameter), tuple(weights.shape)
         if name is not None and entries[name].shape != shape:
-            raise StageFailure(
+            raise CallFailure(
                 "bad_input",
                 f"Cannot use {source}: {name} has the shape {entries[name].shape} in its file and"
                 f" {shape} by config.json",
@@ -83,7 +83,7 @@ def check_copy(source: Path | str, layout: Layout, entries: Mapping[str, Entry])
         return
     names = [f"{layer}.weight" for layer in (layout.embedding, layout.head_copy)]
     if not same_values(*(entries[name] for name in names)):
-        raise StageFailure(
+        raise CallFailure(
             "bad_input",
             f"Cannot use {source}: by its config.json the output head is the embedding"
             f" (tie_word_embeddings), and its files hold {names[1]} beside {names[0]}, with other"

@@ -12,7 +12,7 @@ from typing import Any
 
 from pare_backends.checkpoint.own_files import own_file
 from pare_backends.checkpoint.stored import Entry
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 
 COUNTS = re.compile(r"layer|block|expert")
 """Names of a configuration's fields that say of how many modules a model is built."""
@@ -26,7 +26,7 @@ def check_sizes(directory: Path, config: Mapping[str, Any], entries: Mapping[str
     most = max(sides, len(entries))
     for name, count in counts(config):
         if count > most:
-            raise StageFailure(
+            raise CallFailure(
                 "bad_input",
                 f"Cannot use {directory}: its config.json says {name}: {count}, and its files hold"
                 f" {len(entries)} tensors, none with a side above {sides}",
@@ -59,9 +59,9 @@ def check_ids(directory: Path, tokenizer: Any, rows: int) -> None:
         raise no_row(directory, token, vocabulary[token], held)
 
 
-def no_row(directory: Path, token: str, number: int, held: str) -> StageFailure:
+def no_row(directory: Path, token: str, number: int, held: str) -> CallFailure:
     """The failure for a token that the model cannot read."""
-    return StageFailure(
+    return CallFailure(
         "bad_input",
         f"Cannot use {directory}: its tokenizer gives {token!r:.60} the id {number}, and {held}",
         hint="Resize the model's embedding (resize_token_embeddings), or take the tokens without a"

@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 from pare_backends.knobs import unknown_name
 from pare_backends.models.hub import hub_snapshot
 from pare_backends.progress import Report
@@ -30,7 +30,7 @@ class Source:
 
 
 def find_source(name: str, trust_remote_code: bool, report: Report) -> Source:
-    """The source of a model name; `StageFailure` in one sentence where there is none."""
+    """The source of a model name; `CallFailure` in one sentence where there is none."""
     if name == "tiny":
         return Source("tiny", None, None)
     if name == "demo":
@@ -41,7 +41,7 @@ def find_source(name: str, trust_remote_code: bool, report: Report) -> Source:
         return Source("checkpoint", path.resolve(), None)
     if path.is_file():
         if path.suffix != ".gguf":
-            raise StageFailure(
+            raise CallFailure(
                 "bad_input",
                 f"Cannot use {name} as a model: a file must be a .gguf, this one is"
                 f" {path.suffix or 'without suffix'}",
@@ -53,10 +53,10 @@ def find_source(name: str, trust_remote_code: bool, report: Report) -> Source:
         parts = gguf_parts(path.absolute())
         return Source("gguf", parts[0], content_revision(*parts))
     if os.path.lexists(path) or looks_like_path(name):
-        raise StageFailure("bad_input", missing_path(name, path))
+        raise CallFailure("bad_input", missing_path(name, path))
     near = unknown_name("model", name, OWN_NAMES)
     if "/" not in name and "Did you mean" in near:
-        raise StageFailure(
+        raise CallFailure(
             "bad_input",
             f"{near}, a checkpoint directory, a .gguf file, or a Hugging Face name",
         )
@@ -69,7 +69,7 @@ def demo_path() -> Path:
     value = os.environ.get(DEMO_VARIABLE)
     if not value or not Path(value).is_file():
         found = f"it names {value}, which is missing" if value else "it is not set"
-        raise StageFailure(
+        raise CallFailure(
             "missing_environment",
             f"Cannot find the demo model: {DEMO_VARIABLE} must name its GGUF file, {found}",
             hint="`npx -y deno task pare doctor` says what of the set-up is missing",

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pare_backends.failures import StageFailure, is_disk_full, one_line
+from pare_backends.failures import CallFailure, is_disk_full, one_line
 
 if TYPE_CHECKING:
     import torch
@@ -24,7 +24,7 @@ def save_whole(
 
     attempt: what was tried, in words that follow "Cannot"; hint: what to do on a full disk
 
-    raises: StageFailure "disk_full"
+    raises: CallFailure "disk_full"
     """
     from safetensors.torch import save_file
 
@@ -38,7 +38,7 @@ def save_whole(
         partial.unlink(missing_ok=True)
         if not is_disk_full(error):
             raise
-        raise StageFailure(
+        raise CallFailure(
             "disk_full",
             f"Cannot {attempt}: no space left on the disk of {path.parent} ({one_line(error)})",
             hint,

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 
 if TYPE_CHECKING:
     import torch
@@ -84,7 +84,7 @@ class BlockPass:
         windows: (windows, tokens) int64; all go through a block together
         change: says whether it has changed the block's weights
         done: whether a block is as it is to be already, which it may be made here
-        raises: StageFailure "invalid" where the model never runs one of the layers
+        raises: CallFailure "invalid" where the model never runs one of the layers
         """
         import torch
 
@@ -113,7 +113,7 @@ class BlockPass:
                 self.model(input_ids=windows, use_cache=False)
             except AllSeen:
                 return
-        raise StageFailure(
+        raise CallFailure(
             "invalid",
             f"Cannot calibrate {min(left)}: the model does not run it on text",
             hint="Choose a method that needs no calibration data",
@@ -152,7 +152,7 @@ class BlockPass:
         """What the layers of the block that was watched last were given."""
         missing = [layer for layer in block.layers if layer not in self.seen]
         if missing:
-            raise StageFailure(
+            raise CallFailure(
                 "invalid",
                 f"Cannot calibrate {missing[0]}: the model does not run it on text",
                 hint="Choose a method that needs no calibration data",

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 
 if TYPE_CHECKING:
     import torch
@@ -80,7 +80,7 @@ def checked(scores: dict[int, float]) -> dict[int, float]:
     """The same; raises where one is no number."""
     for number, score in scores.items():
         if not math.isfinite(score):
-            raise StageFailure(
+            raise CallFailure(
                 "not_a_number",
                 f"Cannot weigh block {number}: its score on the calibration windows is {score}",
                 hint="Take other calibration text",

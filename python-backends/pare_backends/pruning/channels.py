@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from pare_backends.checkpoint import Checkpoint
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 from pare_backends.knobs import choice, integer, real
 from pare_backends.methods.context import Context
 from pare_backends.models.blocks import blocks_of
@@ -152,7 +152,7 @@ def planned(checkpoint: Checkpoint, params: Params, context: Context) -> Plan:
         raise not_plain("its MLPs are a mixture's experts")
     check_floats(checkpoint, "channels")
     if params.importance == "weight" and params.rounds > 1:
-        raise StageFailure(
+        raise CallFailure(
             "invalid",
             f"Cannot cut in {params.rounds} rounds by the importance weight: the norms are the same"
             " in each, so that the rounds would cut what one does",
@@ -161,7 +161,7 @@ def planned(checkpoint: Checkpoint, params: Params, context: Context) -> Plan:
     units, before = blocks_units(checkpoint, params, context)
     after = narrowed(before, params)
     if after == before:
-        raise StageFailure(
+        raise CallFailure(
             "invalid",
             f"Cannot prune channels: {before.channels} MLP channels, {before.kv_heads} KV heads and"
             f" {before.heads} query heads are left as they are by mlp_ratio {params.mlp_ratio},"
@@ -262,9 +262,9 @@ def narrowed_config(config: Mapping[str, Any], before: Widths, after: Widths) ->
     return found
 
 
-def not_plain(why: str, hint: str | None = None) -> StageFailure:
+def not_plain(why: str, hint: str | None = None) -> CallFailure:
     """The refusal of a model that is built otherwise."""
-    return StageFailure(
+    return CallFailure(
         "invalid",
         "Cannot prune channels: the model must be built of plain decoder layers (q, k, v and o"
         " beside gate, up and down, as in Llama, or an MLP of two layers, as in GPT-2), and"

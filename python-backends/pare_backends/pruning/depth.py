@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from pare_backends.checkpoint import Checkpoint
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 from pare_backends.knobs import choice, integer
 from pare_backends.methods.context import Context
 from pare_backends.models.blocks import Blocks, are_alike, blocks_of
@@ -84,7 +84,7 @@ def check(params: Params, blocks: Blocks) -> None:
     free = blocks.count - params.keep_first - params.keep_last
     if params.blocks >= blocks.count or params.blocks > free:
         kept = f" with {params.keep_first} first and {params.keep_last} last ones left alone"
-        raise StageFailure(
+        raise CallFailure(
             "invalid",
             f"Cannot cut {params.blocks} of {blocks.count} blocks"
             f"{kept if params.keep_first + params.keep_last else ''}: at most"
@@ -92,7 +92,7 @@ def check(params: Params, blocks: Blocks) -> None:
             hint="Cut fewer blocks",
         )
     if params.rounds > params.blocks:
-        raise StageFailure(
+        raise CallFailure(
             "invalid",
             f"Cannot cut {params.blocks} blocks in {params.rounds} rounds: each cuts one at least",
             hint="Take as many rounds as blocks, or fewer",
@@ -105,7 +105,7 @@ def equal_blocks(checkpoint: Checkpoint, context: Context) -> Blocks:
     blocks = blocks_of(context.layout)
     shapes = {name: checkpoint.float_shape(name) for name in checkpoint.floats}
     if blocks is None or not are_alike(blocks, shapes):
-        raise StageFailure(
+        raise CallFailure(
             "invalid",
             "Cannot cut blocks: the model must be one row of decoder blocks with the same layers,"
             f" and those of {checkpoint.config['model_type']} "
@@ -114,7 +114,7 @@ def equal_blocks(checkpoint: Checkpoint, context: Context) -> Blocks:
     text = config_object(checkpoint.config).get_text_config()
     numbered = next((key for key in BY_NUMBER if getattr(text, key, False)), None)
     if numbered is not None:
-        raise StageFailure(
+        raise CallFailure(
             "invalid",
             f"Cannot cut blocks: by {numbered} in config.json a block computes by its own number,"
             " which it would lose",
@@ -147,7 +147,7 @@ def shallower_config(
     a pattern, is written out for those that stay."""
     made = config_object(config)
     if made.get_text_config() is not made:
-        raise StageFailure(
+        raise CallFailure(
             "invalid",
             f"Cannot cut blocks of {config['model_type']}: its layers are counted in a part of its"
             " configuration, beside another model's",

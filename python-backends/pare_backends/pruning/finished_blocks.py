@@ -28,7 +28,7 @@ class FinishedBlocks:
     def keep(self, block: Block, weights: dict[str, np.ndarray], figures: dict[str, float]) -> None:
         """Writes a finished block; all or nothing. weights: by layer, as they are stored
 
-        raises: StageFailure "disk_full"
+        raises: CallFailure "disk_full"
         """
         import torch
 

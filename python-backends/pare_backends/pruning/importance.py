@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pare_backends.checkpoint import Checkpoint
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 from pare_backends.methods.context import Context
 from pare_backends.pruning.units import COLUMNS, ROWS, Units
 
@@ -67,7 +67,7 @@ class Taylor:
         ½ w² g² more (g²: mean of the windows' squares, the Hessian's diagonal after Fisher).
 
         windows: (windows, tokens) int64; returns: (units,) float64 each
-        raises: StageFailure "not_a_number" where a loss or a gradient is none
+        raises: CallFailure "not_a_number" where a loss or a gradient is none
         """
         squares = self.add_gradients(windows, label)
         sums = {
@@ -156,9 +156,9 @@ class Taylor:
                     weight[:, places] = 0.0
 
 
-def not_a_number(why: str) -> StageFailure:
+def not_a_number(why: str) -> CallFailure:
     """The failure of a backward pass that tells nothing."""
-    return StageFailure(
+    return CallFailure(
         "not_a_number",
         f"Cannot weigh by gradients: {why}",
         hint="Take the importance weight, which needs none, or other calibration text",

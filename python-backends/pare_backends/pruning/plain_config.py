@@ -8,13 +8,13 @@ from typing import Any
 
 from pare_backends.checkpoint import Checkpoint
 from pare_backends.checkpoint.file_names import filled_parameters
-from pare_backends.failures import StageFailure, one_line
+from pare_backends.failures import CallFailure, one_line
 
 
 def config_object(config: Mapping[str, Any]) -> Any:
     """transformers' own object of a config.json: with defaults, and what follows from them.
 
-    raises: StageFailure "invalid" where its checks refuse it
+    raises: CallFailure "invalid" where its checks refuse it
     """
     from transformers import AutoConfig
 
@@ -49,23 +49,23 @@ def check_built(config: Mapping[str, Any], shapes: Mapping[str, tuple[int, ...]]
         if place.expert is None and place.problem is None:
             wanted = tuple(parameters[place.parameter].shape)
             if wanted != shapes[name]:
-                raise StageFailure(
+                raise CallFailure(
                     "invalid",
                     f"Cannot cut this {kind}: {name} would need the shape {list(wanted)} in a plain"
                     f" model of the new widths, where cutting leaves {list(shapes[name])}",
                 )
     empty = sorted(set(parameters) - {place.parameter for place in filled.values()})
     if empty:
-        raise StageFailure(
+        raise CallFailure(
             "invalid",
             f"Cannot cut this {kind}: a plain model of the new configuration has {empty[0]}, which"
             " no tensor would fill",
         )
 
 
-def unbuilt(kind: str, error: Exception) -> StageFailure:
+def unbuilt(kind: str, error: Exception) -> CallFailure:
     """The refusal of a configuration that transformers does not build."""
-    return StageFailure(
+    return CallFailure(
         "invalid",
         f"Cannot cut this {kind}: transformers builds no plain model of what would be left"
         f" ({one_line(error, 160)})",
@@ -78,13 +78,13 @@ def check_floats(checkpoint: Checkpoint, what: str) -> None:
     what: channels, or blocks
     """
     if checkpoint.adapter is not None:
-        raise StageFailure(
+        raise CallFailure(
             "invalid",
             f"Cannot cut {what}: an adapter lies beside the parent's weights",
             hint="Merge the adapter (merge: true): its weights can be cut",
         )
     for layer, tensor in checkpoint.stored.items():
-        raise StageFailure(
+        raise CallFailure(
             "invalid",
             f"Cannot cut {what} of {layer}: it is {tensor.STATE} already in the parent, and plain"
             " floats are cut",

@@ -11,7 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from pare_backends.checkpoint import Checkpoint
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 from pare_backends.knobs import choice, integer, real
 from pare_backends.methods.context import Context
 from pare_backends.pruning.block_pass import Inputs
@@ -94,7 +94,7 @@ def inverted(layer: str) -> Iterator[None]:
     finally:
         logger.remove(handler)
     if any("invert" in text for text in said):
-        raise StageFailure(
+        raise CallFailure(
             "not_a_number",
             f"Cannot prune {layer}: the second moments of its inputs cannot be inverted",
             hint="Raise dampening, or take more calibration windows",

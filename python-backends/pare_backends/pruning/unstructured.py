@@ -9,7 +9,7 @@ import numpy as np
 
 from pare_backends.checkpoint import BitmaskTensor, Checkpoint
 from pare_backends.checkpoint.forms.floats import half
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 from pare_backends.methods.context import Context
 
 PATTERNS = {"2:4": (2, 4), "4:8": (4, 8)}
@@ -29,7 +29,7 @@ def check_layers(
     layers = context.layout.linear
     checkpoint.check_replaceable(layers)
     if context.layout.problems:
-        raise StageFailure(
+        raise CallFailure(
             "invalid", f"Cannot prune this model's linear layers: {context.layout.problems[0]}"
         )
     if pattern not in PATTERNS:
@@ -38,7 +38,7 @@ def check_layers(
     kept, width = PATTERNS[pattern]
     if spread is not None or sparsity != 1 - kept / width:
         asked = f"a sparsity of {sparsity}" + ("" if spread is None else f" and {spread}")
-        raise StageFailure(
+        raise CallFailure(
             "invalid",
             f"Cannot prune {pattern} at {asked}: the pattern leaves {1 - kept / width} in every"
             " layer",
@@ -47,7 +47,7 @@ def check_layers(
     for layer in layers:
         columns = checkpoint.shape(layer)[0 if layer in context.layout.transposed else 1]
         if columns % width != 0:
-            raise StageFailure(
+            raise CallFailure(
                 "invalid",
                 f"Cannot prune {layer} {pattern}: {width} does not divide its rows of"
                 f" {columns} weights",
@@ -61,7 +61,7 @@ def check_more(checkpoint: Checkpoint, sparsity: float) -> None:
     weights = sum(one.size for one in pruned)
     zeros = weights - sum(int(one.values.size) for one in pruned)
     if weights > 0 and zeros >= round(sparsity * weights):
-        raise StageFailure(
+        raise CallFailure(
             "invalid",
             f"Cannot prune to a sparsity of {sparsity}: {zeros / weights:.3g} of the weights are"
             " zero already",

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pare_backends.checkpoint import Checkpoint, GridTensor
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 from pare_backends.knobs import choice, flag, integer, real
 from pare_backends.methods.context import Context
 from pare_backends.quantization.layer_checks import check_layers, check_sides
@@ -105,7 +105,7 @@ def read_layer(model: Any, layer: str, params: Params, context: Context) -> Grid
 
     module = model.get_submodule(context.layout.modules[layer])
     if not hasattr(module, "scale"):
-        raise StageFailure("crash", f"Cannot read {layer}: auto-round left it unquantized")
+        raise CallFailure("crash", f"Cannot read {layer}: auto-round left it unquantized")
     offset = 2 ** (params.bits - 1)
     zeros = None
     if not params.symmetric:

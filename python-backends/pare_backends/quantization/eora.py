@@ -14,7 +14,7 @@ import numpy as np
 
 from pare_backends.checkpoint import Checkpoint, read
 from pare_backends.checkpoint.adapter import Adapter
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 from pare_backends.finetuning.factors import PREFIX, check_trainable, checked, target_modules
 from pare_backends.knobs import integer
 from pare_backends.methods.context import Context
@@ -57,9 +57,9 @@ def reference_of(checkpoint: Checkpoint, context: Context) -> Checkpoint:
     """The model before it was rounded or pruned; raises where it was not, or where the reference's
     layers are no layers of this one's."""
     if context.reference_dir is None:
-        raise StageFailure("bad_input", "Cannot correct: no reference was given with the action")
+        raise CallFailure("bad_input", "Cannot correct: no reference was given with the action")
     if context.reference_dir == context.parent_dir:
-        raise StageFailure(
+        raise CallFailure(
             "invalid",
             "Cannot correct this model: nothing has rounded or pruned it since it was given or"
             " trained",
@@ -84,7 +84,7 @@ def reference_of(checkpoint: Checkpoint, context: Context) -> Checkpoint:
                     " inputs are others"
                 )
     if why is not None:
-        raise StageFailure(
+        raise CallFailure(
             "invalid",
             f"Cannot correct towards the model before: {why}",
             hint="Correct what rounds or prunes weights and leaves norms and shapes as they were",
@@ -97,7 +97,7 @@ def check_rank(reference: Checkpoint, rank: int, context: Context) -> None:
     for layer in context.layout.linear:
         width = min(reference.shape(layer))
         if rank > width:
-            raise StageFailure(
+            raise CallFailure(
                 "invalid",
                 f"Cannot correct by factors of rank {rank}: {layer} is {width} wide",
                 hint=f"Take a rank of at most {width}",

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pare_backends.checkpoint import Checkpoint, GridTensor
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 from pare_backends.knobs import choice, integer
 from pare_backends.methods.context import Context
 from pare_backends.quantization.layer_checks import check_layers
@@ -57,7 +57,7 @@ def fitted(name: str, weights: np.ndarray, bits: int, group_size: int, iters: in
     weights: (o, i) float32; `name` is for the failure's sentence
     """
     if not np.isfinite(weights).all():
-        raise StageFailure("not_a_number", f"Cannot quantize {name}: its weights are not finite")
+        raise CallFailure("not_a_number", f"Cannot quantize {name}: its weights are not finite")
     rows, columns = weights.shape
     groups = weights.reshape(-1, columns if group_size == -1 else group_size)
     step = max(1, CHUNK_VALUES // groups.shape[1])

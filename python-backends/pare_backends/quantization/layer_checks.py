@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pare_backends.checkpoint import Checkpoint
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 from pare_backends.models.layout import Layout
 
 
@@ -16,7 +16,7 @@ def check_layers(
     already, cannot be packed, or has rows that the groups do not divide."""
     check_untouched(checkpoint, layers)
     if layout.problems and set(layers) & set(layout.linear):
-        raise StageFailure(
+        raise CallFailure(
             "invalid",
             f"Cannot quantize this model's linear layers: {layout.problems[0]}",
             hint="Choose the embedding as target, or another model",
@@ -29,7 +29,7 @@ def check_sides(checkpoint: Checkpoint, layers: Sequence[str], multiple: int, li
     for layer in layers:
         shape = checkpoint.shape(layer)
         if any(side % multiple for side in shape):
-            raise StageFailure(
+            raise CallFailure(
                 "invalid",
                 f"Cannot quantize {layer} by {library}: it is {shape[0]} by {shape[1]}, and"
                 f" {library} leaves layers alone whose sides {multiple} does not divide",
@@ -43,7 +43,7 @@ def check_untouched(checkpoint: Checkpoint, layers: Sequence[str]) -> None:
     stored = checkpoint.stored
     twice = [n for n in layers if n in stored and not stored[n].REPLACEABLE]
     if twice:
-        raise StageFailure(
+        raise CallFailure(
             "invalid",
             f"Cannot quantize {twice[0]}: it is {stored[twice[0]].STATE} already in the"
             f" parent ({len(twice)} of {len(layers)} layers are)",
@@ -61,7 +61,7 @@ def check_groups(
         shape = checkpoint.shape(layer)
         columns = shape[0 if layer in layout.transposed else 1]
         if columns % group_size != 0:
-            raise StageFailure(
+            raise CallFailure(
                 "invalid",
                 f"Cannot quantize {layer} in groups of {group_size}: it must divide the row's"
                 f" {columns} weights",

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pare_backends.checkpoint import Checkpoint, GridTensor
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 from pare_backends.knobs import choice, flag, integer, real
 from pare_backends.methods.context import Context
 from pare_backends.quantization import autoround, gptq
@@ -150,7 +150,7 @@ def tell(
     """What was chosen, by layer, and what it is taken to cost. SQL: layer_mix."""
     taken = [score for score in scores if chosen[score.layer].name == score.format]
     if len(taken) != len(chosen):
-        raise StageFailure("invalid", "Cannot mix formats: a layer was given no text to score it")
+        raise CallFailure("invalid", "Cannot mix formats: a layer was given no text to score it")
     for score in taken:
         context.figure("stored_bits", chosen[score.layer].bits, "bits", score.layer)
         context.figure("weight_bits", score.weight_bits, "bits per weight", score.layer)

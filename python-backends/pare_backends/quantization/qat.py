@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from pare_backends.checkpoint import Checkpoint
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 from pare_backends.finetuning.factors import kept_weights
 from pare_backends.finetuning.tuning import tune
 from pare_backends.finetuning.whole_weights import parameter_names
@@ -45,7 +45,7 @@ def apply(checkpoint: Checkpoint, params: Params, context: Context) -> Checkpoin
     check_layers(checkpoint, context.layout, layers, params.group_size)
     if checkpoint.adapter is not None or context.layout.experts:
         why = "an adapter lies beside its weights" if checkpoint.adapter else "it has experts"
-        raise StageFailure("invalid", f"Cannot train this model as it is rounded: {why}")
+        raise CallFailure("invalid", f"Cannot train this model as it is rounded: {why}")
     model, _ = context.load(checkpoint)
     files = parameter_names(checkpoint, model)
     names = {layer: files[f"{layer}.weight"] for layer in layers}

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 
 from pare_backends.checkpoint.forms.grid import GridTensor, stored_scales
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 
 CHUNK_VALUES = 1 << 17  # weights worked on at a time: half a megabyte stays in a core's cache
 CLIP_FACTORS = np.linspace(1.0, 0.5, 21)
@@ -31,11 +31,11 @@ def round_matrix(
     weights: (o, i) float32; `name` is for the failure's sentence
     """
     if not np.isfinite(weights).all():
-        raise StageFailure("not_a_number", f"Cannot quantize {name}: its weights are not finite")
+        raise CallFailure("not_a_number", f"Cannot quantize {name}: its weights are not finite")
     rows, columns = weights.shape
     width = columns if group_size == -1 else group_size
     if columns % width != 0:
-        raise StageFailure(
+        raise CallFailure(
             "invalid",
             f"Cannot quantize {name} in groups of {width}: it must divide the row's {columns}"
             " weights",

@@ -18,7 +18,7 @@ from pare_backends.checkpoint.forms.table import (
     TableFormat,
     format_named,
 )
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 from pare_backends.methods.context import Context
 from pare_backends.quantization.layer_checks import check_layers
 
@@ -32,7 +32,7 @@ def round_to_table(
     """Rounds every one of these matrices by itself.
 
     name: of the format; block: weights that share a scale, -1 = a row, None: the whole matrix
-    raises: StageFailure where a layer is quantized already, or not finite
+    raises: CallFailure where a layer is quantized already, or not finite
     """
     check_layers(checkpoint, context.layout, layers, -1)
     tensors = {}
@@ -54,7 +54,7 @@ def encoded(
     name: for the failure's sentence; weights: (out, in) float32
     """
     if not np.isfinite(weights).all():
-        raise StageFailure("not_a_number", f"Cannot quantize {name}: its weights are not finite")
+        raise CallFailure("not_a_number", f"Cannot quantize {name}: its weights are not finite")
     flat = np.asarray(weights, dtype=np.float32).reshape(-1)
     if flat.size % block:
         flat = np.concatenate([flat, np.zeros(-flat.size % block, np.float32)])

@@ -16,7 +16,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import pare_backends.runtimes
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 from pare_backends.knobs import unknown_name
 from pare_backends.progress import Report
 
@@ -39,7 +39,7 @@ def add_runtime(runtime: str, directory: str | None) -> None:
         return
     folder = Path(directory)
     if not folder.is_absolute() or not (folder / "session.py").is_file():
-        raise StageFailure(
+        raise CallFailure(
             "bad_input",
             f"Cannot load the runtime {runtime}: there is no file {folder / 'session.py'}",
             hint="python_dir of a runtime's plugin is the absolute path of its Python half",
@@ -100,18 +100,18 @@ def compute_logits(runtime: str, asked: AskedLogits, threads: int) -> RuntimeLog
 def writer_of(file_format: str, name: str) -> Any:
     """A module of the runtime whose form is a file that others load too: its `WRITES` says so.
 
-    Raises `StageFailure` where no runtime writes that format."""
+    Raises `CallFailure` where no runtime writes that format."""
     for runtime, package in runtime_packages().items():
         if getattr(importlib.import_module(package), "WRITES", None) == file_format:
             return _file(runtime, name)
-    raise StageFailure("bad_input", f"Cannot write {file_format}: no runtime here makes such files")
+    raise CallFailure("bad_input", f"Cannot write {file_format}: no runtime here makes such files")
 
 
 def _file(runtime: str, name: str) -> Any:
     """The module of a runtime's folder. Raises where there is no such runtime or file."""
     package = _package(runtime)
     if not _has(package, name):
-        raise StageFailure(
+        raise CallFailure(
             "bad_input",
             f"Cannot use {name}.py of the runtime {runtime}: it loads the checkpoint itself and has"
             " no form",
@@ -122,7 +122,7 @@ def _file(runtime: str, name: str) -> Any:
 def _package(runtime: str) -> str:
     packages = runtime_packages()
     if runtime not in packages:
-        raise StageFailure("bad_input", unknown_name("runtime", runtime, sorted(packages)))
+        raise CallFailure("bad_input", unknown_name("runtime", runtime, sorted(packages)))
     return packages[runtime]
 
 
@@ -134,13 +134,13 @@ def _has(package: str, name: str) -> bool:
 def _check_form(runtime: str, form_dir: str | None) -> None:
     needed = _has(_package(runtime), "make")
     if needed and form_dir is None:
-        raise StageFailure(
+        raise CallFailure(
             "bad_input",
             f"Cannot open the runtime {runtime}: form_dir is null, it needs the form that make_form"
             " makes",
         )
     if not needed and form_dir is not None:
-        raise StageFailure(
+        raise CallFailure(
             "bad_input",
             f"Cannot open the runtime {runtime}: form_dir is {form_dir}, it loads the checkpoint"
             " itself",

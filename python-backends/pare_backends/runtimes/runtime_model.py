@@ -20,7 +20,7 @@ from pare_backends.checkpoint.generation_settings import (
     listed,
     said_settings,
 )
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class RuntimeModel(ABC):
         said = said_settings(self.generation_config)
         penalty = said.pop("repetition_penalty", None)
         if said:
-            raise StageFailure(
+            raise CallFailure(
                 "bad_input",
                 f"Cannot generate in {self.name}: the model's generation_config.json says"
                 f" {listed(said)}, and only greedy search with a repetition_penalty is made",
@@ -91,7 +91,7 @@ class RuntimeModel(ABC):
         """Greedy continuations of prompts padded on the left, until all have ended, as
         transformers' own `generate` gives them. returns: (B, tokens) int64"""
         if do_sample:
-            raise StageFailure(
+            raise CallFailure(
                 "bad_input", f"Cannot sample in {self.name}: only greedy search is made"
             )
         chosen: Any = LogitsProcessorList([*logits_processor, *self._own_processors()])

@@ -1,4 +1,4 @@
-"""What every runtime gives to the stage `speed`: a model that is ready to generate."""
+"""What every runtime gives to the call `speed`: a model that is ready to generate."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ from pare_backends.checkpoint.forms.floats import half
 from pare_backends.checkpoint.forms.grid_config import declared_bits, input_rounding
 from pare_backends.checkpoint.forms.packing import unpack
 from pare_backends.checkpoint.stored import StoredTensors
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 
 ELEMENT_BITS = {"i4": 4, "u4": 4, "i8": 8, "u8": 8}
 
@@ -73,7 +73,7 @@ class StoredWeights:
         root = Path(artifact_dir)
         paths = weight_files(root)
         if not paths or not (root / "config.json").exists():
-            raise StageFailure(
+            raise CallFailure(
                 "bad_input", f"Cannot read {root}: it has no config.json with safetensors files"
             )
         self.config: dict[str, Any] = json.loads((root / "config.json").read_text())

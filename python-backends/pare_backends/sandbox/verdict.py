@@ -9,7 +9,7 @@ import secrets
 from dataclasses import dataclass
 from typing import Any
 
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 from pare_backends.sandbox.bubblewrap import PACKAGE, missing
 from pare_backends.sandbox.guest import Guest, GuestFailure, NoGuest
 from pare_backends.sandbox.guest_limits import Limits
@@ -42,7 +42,7 @@ def judge(
     """Whether the program meets the test. Threads may call it; each call has guests of its own, and
     waits until there is memory for them.
 
-    Raises `StageFailure` where a guest does not start: no program is wrong by that."""
+    Raises `CallFailure` where a guest does not start: no program is wrong by that."""
     limits = limits or Limits()
     try:
         with (
@@ -113,15 +113,15 @@ def sandbox_problem() -> str | None:
 
 
 def require_sandbox() -> None:
-    """Raises `StageFailure` where there is none."""
+    """Raises `CallFailure` where there is none."""
     problem = sandbox_problem()
     if problem is not None:
         raise cannot_judge(problem)
 
 
-def cannot_judge(problem: str) -> StageFailure:
+def cannot_judge(problem: str) -> CallFailure:
     """The failure of a task whose programs cannot be run, for this reason."""
-    return StageFailure(
+    return CallFailure(
         "missing_environment",
         f"Cannot run the code that a model writes, as {problem}",
         hint="Or accept the risk with --unsafe-code, which is recorded",

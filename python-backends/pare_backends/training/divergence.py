@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 
 WINDOW = 8
 """Steps whose mean loss is compared: a single window of text may be hard by itself."""
@@ -25,7 +25,7 @@ def check_progress(losses: Sequence[float], lr: float) -> None:
     best, last = min(losses[0], *means), means[-1]
     if last <= max(best + RISE, SHARE * best):
         return
-    raise StageFailure(
+    raise CallFailure(
         "invalid",
         f"Cannot train with a learning rate of {lr:g}: the loss diverges. It was {best:.2f} at best"
         f" and {last:.2f} in the mean of the {WINDOW} steps up to step {len(losses)}",

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 from pare_backends.methods.context import Context
 from pare_backends.training.losses import next_token_loss
 
@@ -30,7 +30,7 @@ def hold_out(
     where that is none.
 
     windows: (windows, tokens) int64
-    raises: StageFailure "invalid" where all that would be held out repeat text that is trained on
+    raises: CallFailure "invalid" where all that would be held out repeat text that is trained on
     """
     count = min(count, len(windows) // LARGEST_SHARE)
     if count == 0:
@@ -42,7 +42,7 @@ def hold_out(
     number, trained = next(iter(shared.items()))
     named = f"window {len(training) + number} with window {trained}"
     if len(shared) == count:
-        raise StageFailure(
+        raise CallFailure(
             "invalid",
             f"Cannot hold out {count} training windows: all share {RUN} tokens in a row with"
             f" windows that are trained on, such as {named}",

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 from pare_backends.methods.context import Context
 from pare_backends.training.curves import Curves
 from pare_backends.training.divergence import check_progress
@@ -50,7 +50,7 @@ def train(
     windows: (windows, tokens) int64
     held_out: a loss that is to fall, of windows that are not trained on
     label: tells several trainings of one action apart
-    raises: StageFailure "not_a_number" at the first loss or gradient that is none, "invalid" where
+    raises: CallFailure "not_a_number" at the first loss or gradient that is none, "invalid" where
         the learning rate diverges, "disk_full" where the state cannot be saved
     """
     import torch
@@ -85,7 +85,7 @@ def check(windows: torch.Tensor, schedule: Schedule) -> None:
     if schedule.shape not in SHAPES:
         raise ValueError(f'Unknown shape "{schedule.shape}". Known: {", ".join(SHAPES)}')
     if schedule.batch > len(windows):
-        raise StageFailure(
+        raise CallFailure(
             "invalid",
             f"Cannot train on batches of {schedule.batch} windows: there are {len(windows)} to"
             " train on",
@@ -215,7 +215,7 @@ def finite(value: float, name: str) -> float:
     """The value; raises where it is no number."""
     if math.isfinite(value):
         return value
-    raise StageFailure(
+    raise CallFailure(
         "not_a_number",
         f"Cannot train: {name} is {value}",
         hint="Lower the learning rate, or take other training text",

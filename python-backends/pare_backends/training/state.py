@@ -53,7 +53,7 @@ class Course:
 def save(path: Path, trained: Mapping[str, torch.Tensor], optimizer: Any, course: Course) -> None:
     """Writes weights, moments, the best weights, the generator and the course; all or nothing.
 
-    raises: StageFailure "disk_full"; the state that was there before still is
+    raises: CallFailure "disk_full"; the state that was there before still is
     """
     import torch
 

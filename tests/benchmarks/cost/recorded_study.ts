@@ -106,7 +106,9 @@ function madeSeconds(trials: readonly Trial[]): Map<string, number> {
   const made = new Map<string, number>();
   for (const { artifact_ids, spans } of trials) {
     for (const [i, id] of artifact_ids.entries()) {
-      const own = spans.filter(({ phase, stage }) => phase === "apply" && stage === i);
+      const own = spans.filter(({ phase, action_index }) =>
+        phase === "apply" && action_index === i
+      );
       made.set(id, Math.max(made.get(id) ?? 0, secondsOf(own)));
     }
   }

@@ -128,8 +128,8 @@ export async function recordedTrials(root: string): Promise<RecordedTrial[]> {
       one.strategy === null && one.state === "completed"
     );
     if (study === null || baseline === undefined) continue;
-    const full = study.samples.filter(({ fidelity, stage }) =>
-      isDecisive(fidelity) && stage === undefined
+    const full = study.samples.filter(({ fidelity, action_index }) =>
+      isDecisive(fidelity) && action_index === undefined
     );
     const shares = new Set(
       study.opened.spec.tasks.filter(({ primary }) => primary).map(({ task }) => task),

@@ -22,6 +22,7 @@ import torch
 from lm_eval.models.huggingface import HFLM
 from plain_lm_eval import PlainTask, Round, score_windows
 
+from pare_backends.calls import evaluate, import_model
 from pare_backends.checkpoint import load_dequantized
 from pare_backends.evaluation.harness import run_harness
 from pare_backends.evaluation.packed.language_model import PackedLM
@@ -31,7 +32,6 @@ from pare_backends.evaluation.tasks.groups import groups_of, split_rows
 from pare_backends.evaluation.tasks.wire_task import SampleSelection, WireTask
 from pare_backends.progress import silent_report
 from pare_backends.protocol import build
-from pare_backends.stages import evaluate, import_model
 
 SECONDS_OF_PASSES = 30.0
 """Of both sides together on one task, after which no pass is repeated."""
@@ -127,11 +127,11 @@ def compare(pair: Pair, request: dict[str, Any]) -> dict[str, Any]:
 def proxy_then_full(
     pairs: list[Pair], request: dict[str, Any], model_dir: str, folder: Path
 ) -> dict[str, Any]:
-    """The stage as a study runs it: the proxy's half of the rows and then all, beside all alone."""
+    """The call as a study runs it: the proxy's half of the rows and then all, beside all alone."""
     full = [SampleSelection(pair.task.task, pair.rows) for pair in pairs]
     proxy = [SampleSelection(pair.task.task, pair.rows[::2]) for pair in pairs]
 
-    def stage(fidelity: Any, rows: list[SampleSelection], answers: str) -> dict[str, Any]:
+    def call(fidelity: Any, rows: list[SampleSelection], answers: str) -> dict[str, Any]:
         nothing_else = dict.fromkeys(f.name for f in fields(evaluate.EvaluateRequest))
         given = {
             "artifact_dir": model_dir,
@@ -158,9 +158,9 @@ def proxy_then_full(
         }
 
     return {
-        "alone": stage("full", full, "alone.jsonl"),
-        "proxy": stage("proxy", proxy, "both.jsonl"),
-        "full": stage("full", full, "both.jsonl"),
+        "alone": call("full", full, "alone.jsonl"),
+        "proxy": call("proxy", proxy, "both.jsonl"),
+        "full": call("full", full, "both.jsonl"),
     }
 
 

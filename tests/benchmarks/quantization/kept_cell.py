@@ -12,6 +12,8 @@ from typing import Any
 
 from measure_cell import SEED, calibration, linear_weights
 
+from pare_backends.calls import mix
+from pare_backends.calls.apply import peak_memory
 from pare_backends.checkpoint import read
 from pare_backends.methods.context import Context
 from pare_backends.models.layout import layout_of
@@ -19,8 +21,6 @@ from pare_backends.progress import silent_report
 from pare_backends.quantization.layers.kept import kept_formats, open_store
 from pare_backends.quantization.mixing.candidates import Candidates
 from pare_backends.quantization.mixing.formats import formats_of
-from pare_backends.stages import mix
-from pare_backends.stages.apply import peak_memory
 
 SOLVED = 5
 """Times that a budget is solved for: the median counts."""
@@ -85,7 +85,7 @@ def kept(asked: dict[str, Any], parent: Path) -> dict[str, Any]:
 
 def weighed(asked: dict[str, Any], parent: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     """The request with the action of the mix that won, and what finding it took. asked: "mix" holds
-    what is asked of the stage of that name, by its names"""
+    what is asked of the call of that name, by its names"""
     found: dict[str, Any] = {}
     folder = Path(asked["folder"]) / "layers"
     folder.mkdir(parents=True, exist_ok=True)  # what an earlier cell kept is found there

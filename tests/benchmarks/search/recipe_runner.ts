@@ -82,7 +82,7 @@ async function apply(
   const began = performance.now();
   const applied = valueOf(
     await client.run({
-      stage: "apply",
+      call: "apply",
       parent_dir: parent.directory,
       output_dir,
       agent: action.agent,
@@ -143,14 +143,14 @@ async function prepare(home: string, model: "demo" | "tiny"): Promise<Bench> {
     return output_dir;
   };
   const device = valueOf(
-    await client.run({ stage: "inspect_device", disk_path: home }, options),
+    await client.run({ call: "inspect_device", disk_path: home }, options),
     "inspect_device",
   );
   const facts: Facts = {
     device,
     model: valueOf(
       await client.run({
-        stage: "import_model",
+        call: "import_model",
         model_name: model,
         output_dir: await fresh("original"),
         trust_remote_code: false,
@@ -162,7 +162,7 @@ async function prepare(home: string, model: "demo" | "tiny"): Promise<Bench> {
   const tokens = Math.min(CALIBRATION.tokens, facts.model.context_length);
   const data = valueOf(
     await client.run({
-      stage: "prepare_data",
+      call: "prepare_data",
       model_dir: facts.model.path,
       tasks: [],
       calibration_path: null,
@@ -189,7 +189,7 @@ async function scoredLayers({ client, facts, home, windows }: Bench): Promise<Fo
   await mkdir(work_dir, { recursive: true });
   const { layers } = valueOf(
     await client.run({
-      stage: "sensitivity",
+      call: "sensitivity",
       artifact_dir: facts.model.path,
       calibration_path: windows.calibration,
       formats: SCORED_FORMATS,

@@ -23,12 +23,12 @@ from held_out import held_out
 from heldout_kl import windows_of
 from safetensors.numpy import save_file
 
+from pare_backends.calls import apply, import_model
 from pare_backends.checkpoint import load_dequantized, read, weight_files
 from pare_backends.checkpoint.forms import weight_name
 from pare_backends.checkpoint.stored import file_entries
 from pare_backends.models.layout import layout_of
 from pare_backends.progress import silent_report
-from pare_backends.stages import apply, import_model
 
 SEED = 1
 FLOAT16_BYTES = 2

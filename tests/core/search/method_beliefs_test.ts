@@ -57,7 +57,7 @@ Deno.test("a gate's end and a recipe's own failure lose to everything; the machi
   const failed = (kind: NonNullable<Trial["failure"]>["kind"]) =>
     trial(1, recipe(["octet"]), {
       state: "failed",
-      failure: { kind, message: "", hint: null, stage: null },
+      failure: { kind, message: "", hint: null, phase: null },
     });
   const moved = (one: Trial) => belief("octet", [base, one]).beta;
   assert.equal(moved(trial(1, recipe(["octet"]), { state: "stopped" })), 2);

@@ -57,7 +57,7 @@ function state(trials: Trial[], more: Parameters<typeof context>[0] = {}): Searc
 const rounded = recipe(["round", { bits: 8 }]);
 const failed = (kind: string) => ({
   state: "failed" as const,
-  failure: { kind, message: "", hint: null, stage: null } as Trial["failure"],
+  failure: { kind, message: "", hint: null, phase: null } as Trial["failure"],
 });
 
 Deno.test("a measured trial is a point with its values and their errors; the baseline is none", () => {

@@ -176,7 +176,7 @@ Deno.test("a look that fails ends the trial by its own name, and a killed study 
     disturb: ({ look }) =>
       look === undefined
         ? null
-        : { kind: "bad_input", message: "no answers", hint: null, stage: null },
+        : { kind: "bad_input", message: "no answers", hint: null, phase: null },
   });
   const { trials } = await run(failing);
   assert.deepEqual(trials.slice(1).map(({ state }) => state), ["failed", "failed"]);

@@ -13,7 +13,7 @@ Deno.test("A trial that trained shows its loss and its rate as a line and in wor
     {
       await using store = await openStore(at, { write: true });
       await Promise.all(studyRecords().map((record) => store.record(record)));
-      const run = store.openRun({ study_id: STUDY, trial_id: `${STUDY}/t01`, stage: 0 });
+      const run = store.openRun({ study_id: STUDY, trial_id: `${STUDY}/t01`, action_index: 0 });
       const logged: Promise<void>[] = [];
       for (let step = 1; step <= 1_000; step++) {
         const loss = step === 500 ? NaN : 4 - step / 500;

@@ -16,7 +16,7 @@ function failures(study_id: string): JournalRecord[] {
       if (record.type === "trial_opened") return [record];
       if (record.type !== "trial_closed") return [];
       const kind = "out_of_memory" as const;
-      const failure = { kind, stage: "apply", message: "out of <b>memory</b>", hint: null };
+      const failure = { kind, phase: "apply", message: "out of <b>memory</b>", hint: null };
       const trial = { ...record.trial, state: "failed" as const, failure, measurements: [] };
       return [{ ...record, trial }];
     }),

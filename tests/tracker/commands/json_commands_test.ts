@@ -61,9 +61,9 @@ Deno.test("every command that tells something prints one document where it is as
     ]);
     const own = await documentOf("weighed", "weigh", ...of, "--weights", "accuracy=1");
     assert.deepEqual([own.weighed.length, own.weighed[0].name], [1, null]);
-    const { stages } = await documentOf("log", "log", "t01", ...of);
+    const { calls } = await documentOf("log", "log", "t01", ...of);
     assert.deepEqual(
-      [stages[0].stage, stages[0].text, stages[0].as_recorded],
+      [calls[0].call, calls[0].text, calls[0].as_recorded],
       ["apply", "begin\n100%|###| 9/9\nread 9 rows", null],
     );
     const note = await documentOf("note", "note", "t01", "a word", ...of);

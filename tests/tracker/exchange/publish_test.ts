@@ -146,7 +146,7 @@ Deno.test("nothing private stands anywhere in a published folder, wherever it wa
       );
     for (const record of JSON.parse(records)) {
       if (record.type === "trial_closed" && record.trial.number === 2) {
-        record.trial.failure = { kind: "crash", message: said, hint: said, stage: "apply" };
+        record.trial.failure = { kind: "crash", message: said, hint: said, phase: "apply" };
         record.trial.state = "failed";
       }
       await store.record(record);

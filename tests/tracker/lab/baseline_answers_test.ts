@@ -10,7 +10,7 @@ import { openFolderCache } from "../../../tracker/artifacts/folder_cache.ts";
 import { discoverPlugins } from "../../../tracker/lab/discover.ts";
 import { findHome } from "../../../tracker/ground/home.ts";
 import { evaluateArtifact } from "../../../tracker/lab/runner/evaluate_artifact.ts";
-import { createStageRunner, type StageRunner } from "../../../tracker/lab/runner/stage_runner.ts";
+import { type CallRunner, createCallRunner } from "../../../tracker/lab/runner/call_runner.ts";
 import { openStore } from "../../../tracker/store/store.ts";
 import { inDirectory } from "../../fixtures/stores/processes.ts";
 import { adoptTinyModel, must } from "../../tiny_model.ts";
@@ -64,7 +64,7 @@ Deno.test("a baseline is evaluated once for two studies, and not where the templ
         needs: KINDS[0].needs,
       });
       const baselineOf = async (study_id: string, task: WireTask) => {
-        const runner = createStageRunner({
+        const runner = createCallRunner({
           client,
           study_id,
           signal: new AbortController().signal,
@@ -106,9 +106,9 @@ Deno.test("a baseline is evaluated once for two studies, and not where the templ
 
       // A server may have other weights by the same name when another study asks.
       const asked_in: (string | null)[] = [];
-      const runner: StageRunner = (_trial, request) => {
-        if (request.stage === "evaluate") asked_in.push(request.answers_path);
-        const failure = { kind: "endpoint" as const, message: "", hint: null, stage: null };
+      const runner: CallRunner = (_trial, request) => {
+        if (request.call === "evaluate") asked_in.push(request.answers_path);
+        const failure = { kind: "endpoint" as const, message: "", hint: null, phase: null };
         return Promise.resolve({ ok: false, failure, spans: [] });
       };
       const endpoint = Endpoint.parse({ base_url: "http://127.0.0.1:9/v1" });

@@ -41,13 +41,13 @@ Deno.test({
   },
 });
 
-Deno.test("a GPU's power is integrated over the samples of each stage", () => {
+Deno.test("a GPU's power is integrated over the samples of each call", () => {
   const meter = studyMeter(WATTS, () => 0)!;
   const gpu = (power_w: number | null) => ({ used_bytes: 0, utilisation: 1, power_w });
   meter.sampled({ seconds: 1, gpu: gpu(100) });
   meter.sampled({ seconds: 3, gpu: gpu(200) });
   assert.equal(meter.joules(), 500);
-  meter.sampled({ seconds: 0.5, gpu: gpu(100) }); // the next stage begins anew
+  meter.sampled({ seconds: 0.5, gpu: gpu(100) }); // the next call begins anew
   meter.sampled({ seconds: 1.5, gpu: null });
   meter.sampled({ seconds: 2.5, gpu: gpu(null) });
   assert.equal(meter.joules(), 550);

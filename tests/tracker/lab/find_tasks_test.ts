@@ -10,7 +10,7 @@ import {
 import { createBackendClient } from "../../../python-backends/client.ts";
 import { withFoundTasks } from "../../../tracker/lab/data/find_tasks.ts";
 import { discoverPlugins } from "../../../tracker/lab/discover.ts";
-import { createStageRunner } from "../../../tracker/lab/runner/stage_runner.ts";
+import { createCallRunner } from "../../../tracker/lab/runner/call_runner.ts";
 import { dataPath, withoutData } from "../../../tracker/lab/runner/task_data.ts";
 import { temporaryFolder } from "../../temporary_folder.ts";
 
@@ -20,7 +20,7 @@ let asked = 0;
 
 function runner() {
   asked += 1;
-  return createStageRunner({
+  return createCallRunner({
     client,
     study_id: "study",
     signal: new AbortController().signal,

@@ -12,7 +12,7 @@ import { openFolderCache } from "../../../tracker/artifacts/folder_cache.ts";
 import { discoverPlugins } from "../../../tracker/lab/discover.ts";
 import { findHome } from "../../../tracker/ground/home.ts";
 import { applyAction } from "../../../tracker/lab/runner/apply_action.ts";
-import { createStageRunner, type StageRunner } from "../../../tracker/lab/runner/stage_runner.ts";
+import { type CallRunner, createCallRunner } from "../../../tracker/lab/runner/call_runner.ts";
 import { openStore } from "../../../tracker/store/store.ts";
 import { fill, mountDisk, unlessMountable } from "../../fixtures/small_disk.ts";
 import { shareDefaultEnvironment } from "../../python-backends/scripted_worker.ts";
@@ -28,7 +28,7 @@ const artifactsIn = (folder: string) =>
   readdirSync(folder).filter((name) => /^[0-9a-f]{16}$/.test(name));
 
 /** Everything that an action needs, with the artifacts on `disk`. */
-async function prepare(client: BackendClient, disk: string, before: (stage: string) => void) {
+async function prepare(client: BackendClient, disk: string, before: (call: string) => void) {
   const folder = temporaryFolder("full-disk");
   const home = { ...findHome({ PARE_HOME: folder }), artifacts: disk };
   const registry = await discoverPlugins();
@@ -38,7 +38,7 @@ async function prepare(client: BackendClient, disk: string, before: (stage: stri
   const artifacts = await openArtifactStore(disk);
   const timestamp = () => new Date().toISOString();
   const ran: string[] = [];
-  const real = createStageRunner({
+  const real = createCallRunner({
     client,
     study_id: "study",
     signal: new AbortController().signal,
@@ -47,9 +47,9 @@ async function prepare(client: BackendClient, disk: string, before: (stage: stri
     keepLog: () => Promise.resolve(null),
     timestamp,
   });
-  const runner: StageRunner = (trial, request, environment) => {
-    ran.push(request.stage);
-    before(request.stage);
+  const runner: CallRunner = (trial, request, environment) => {
+    ran.push(request.call);
+    before(request.call);
     return real(trial, request, environment);
   };
   const parent = await adoptTinyModel(artifacts, client);
@@ -93,7 +93,7 @@ async function prepare(client: BackendClient, disk: string, before: (stage: stri
   const apply = () =>
     applyAction({
       ...{ workshop, study, runner, trial_id: "study/t01" },
-      ...{ parent, original: parent, student: null, action, stage: 0 },
+      ...{ parent, original: parent, student: null, action, action_index: 0 },
     });
   return { apply, artifacts, ran, store };
 }
@@ -124,8 +124,8 @@ Deno.test({
         async () => {
           await using disk = await mountDisk("110m");
           let filler = "";
-          const { apply, artifacts, ran, store } = await prepare(client, disk.path, (stage) => {
-            if (stage === "apply" && filler === "") filler = fill(disk.path);
+          const { apply, artifacts, ran, store } = await prepare(client, disk.path, (call) => {
+            if (call === "apply" && filler === "") filler = fill(disk.path);
           });
           const before = artifactsIn(disk.path);
           const full = await apply();

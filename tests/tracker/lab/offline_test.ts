@@ -38,7 +38,7 @@ Deno.test("a model that is not here is not asked of the hub, and its place is sa
         log_path: join(folder, "worker.log"),
       });
       const outcome = await exchange(worker, {
-        stage: "import_model",
+        call: "import_model",
         model_name: "org/nowhere",
         output_dir: join(folder, "unused"),
         trust_remote_code: false,

@@ -1,10 +1,10 @@
 /** Data that are taken over tell a new study what their making warned of. */
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import type { StageRequest } from "../../../core/mod.ts";
+import type { CallRequest } from "../../../core/mod.ts";
 import { openFolderCache } from "../../../tracker/artifacts/folder_cache.ts";
 import { preparedData } from "../../../tracker/lab/data/prepared_data.ts";
-import type { StageRunner, Warning } from "../../../tracker/lab/runner/stage_runner.ts";
+import type { CallRunner, Warning } from "../../../tracker/lab/runner/call_runner.ts";
 import { inDirectory } from "../../fixtures/stores/processes.ts";
 
 const FEWER = { condition: "fewer_calibration_windows", evidence: "58 windows, 64 were asked for" };
@@ -23,7 +23,7 @@ Deno.test("what the making of data warned of is told again to a new study that t
     const again: Warning[] = [];
     const run = (
       _trial: string,
-      _request: StageRequest,
+      _request: CallRequest,
       _environment: string,
       _stage?: number,
       heard?: (one: Warning) => void,
@@ -37,9 +37,9 @@ Deno.test("what the making of data warned of is told again to a new study that t
         again.push(...warnings);
         return Promise.resolve();
       },
-    }) as unknown as StageRunner; // it runs this one stage
+    }) as unknown as CallRunner; // it runs this one call
     const prepare = (isNew: boolean) =>
-      preparedData(caches, runner, "key", { stage: "prepare_data" } as never, isNew);
+      preparedData(caches, runner, "key", { call: "prepare_data" } as never, isNew);
     await prepare(true);
     assert.deepEqual([made, again], [1, []], "the runner itself has told");
     await prepare(true);

@@ -7,7 +7,7 @@ import { architectureOf } from "../../../tracker/lab/runner/forms/form_key.ts";
 import { makeForms } from "../../../tracker/lab/runner/forms/runtime_form.ts";
 import openvino from "../../../plugins/runtimes/openvino.ts";
 import type { SpeedInput } from "../../../tracker/lab/runner/speed_input.ts";
-import type { StageRunner } from "../../../tracker/lab/runner/stage_runner.ts";
+import type { CallRunner } from "../../../tracker/lab/runner/call_runner.ts";
 import { inDirectory } from "../../fixtures/stores/processes.ts";
 
 const WIDE = { model_type: "llama", intermediate_size: 96, tie_word_embeddings: true };
@@ -26,10 +26,10 @@ async function artifactOf(root: string, name: string, config: unknown): Promise<
   return { artifact_id: name, location } as Artifact; // the only fields that a form asks for
 }
 
-/** A study's input whose exporting stage only says what it was asked for. */
+/** A study's input whose exporting call only says what it was asked for. */
 function inputOf(root: string, exported: string[]) {
-  const runner: StageRunner = (_trial, request) => {
-    assert(request.stage === "make_form");
+  const runner: CallRunner = (_trial, request) => {
+    assert(request.call === "make_form");
     exported.push(request.artifact_dir.slice(root.length + 1));
     return Promise.resolve({ ok: true, value: { size_bytes: 1, notes: [] } as never, spans: [] });
   };

@@ -27,7 +27,7 @@ Deno.test("a method's source has the helpers that it imports, and no other metho
   ) {
     assert.ok(gptq.includes(file), `${file}, imported inside a function, is missing`);
   }
-  const evaluation = await closureOf("stages/evaluate.py");
+  const evaluation = await closureOf("calls/evaluate.py");
   for (const file of ["evaluation/packed/language_model.py", "checkpoint/load.py"]) {
     assert.ok(evaluation.includes(file), `${file} is missing in ${evaluation.join(" ")}`);
   }

@@ -5,16 +5,16 @@ import { join } from "node:path";
 import {
   type Action,
   type Artifact,
+  type CallRequest,
   KINDS,
   resolveAction,
-  type StageRequest,
 } from "../../../core/mod.ts";
 import { openArtifactStore } from "../../../tracker/artifacts/artifact_store.ts";
 import { openFolderCache } from "../../../tracker/artifacts/folder_cache.ts";
 import { discoverPlugins } from "../../../tracker/lab/discover.ts";
 import { findHome } from "../../../tracker/ground/home.ts";
 import { applyAction } from "../../../tracker/lab/runner/apply_action.ts";
-import { failed, type StageRunner } from "../../../tracker/lab/runner/stage_runner.ts";
+import { type CallRunner, failed } from "../../../tracker/lab/runner/call_runner.ts";
 import { openStore } from "../../../tracker/store/store.ts";
 import { smallFacts } from "../../core/spec_fixtures.ts";
 import { temporaryFolder } from "../../temporary_folder.ts";
@@ -56,10 +56,10 @@ async function prepare(teacher: boolean) {
       return { ...entry, method: { ...entry.method, needs } };
     },
   };
-  const asked: Extract<StageRequest, { stage: "apply" }>[] = [];
-  const runner: StageRunner = (_trial, request) => {
-    if (request.stage === "apply") asked.push(request);
-    const failure = { kind: "crash", message: "not run", hint: null, stage: "apply" } as const;
+  const asked: Extract<CallRequest, { call: "apply" }>[] = [];
+  const runner: CallRunner = (_trial, request) => {
+    if (request.call === "apply") asked.push(request);
+    const failure = { kind: "crash", message: "not run", hint: null, phase: "apply" } as const;
     return Promise.resolve(failed(failure, []));
   };
   const caches = openFolderCache(home.cache);
@@ -86,7 +86,7 @@ async function prepare(teacher: boolean) {
     student: Artifact | null,
   ) => {
     const common = { workshop, study, runner, trial_id: "study/t01", action: resolved(action) };
-    const outcome = await applyAction({ ...common, parent, original, student, stage: 0 });
+    const outcome = await applyAction({ ...common, parent, original, student, action_index: 0 });
     assert.ok(!outcome.ok && outcome.failure.message === "not run", JSON.stringify(outcome));
   };
   const apply = (original: Artifact, student: Artifact | null = null) =>

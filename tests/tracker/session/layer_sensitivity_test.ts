@@ -1,17 +1,17 @@
 /** What formats cost layers: kept in the journal, asked in SQL, and no time of a study. */
 import assert from "node:assert/strict";
 import {
+  type CallRequest,
   type JournalRecord,
   type LayerScore,
   type LayerScorer,
   rankAgreement,
   replayStudy,
-  type StageRequest,
 } from "../../../core/mod.ts";
 import { openFolderCache } from "../../../tracker/artifacts/folder_cache.ts";
 import { openArtifactStore } from "../../../tracker/artifacts/artifact_store.ts";
-import type { StageRunner } from "../../../tracker/lab/runner/stage_runner.ts";
-import { failed } from "../../../tracker/lab/runner/stage_runner.ts";
+import type { CallRunner } from "../../../tracker/lab/runner/call_runner.ts";
+import { failed } from "../../../tracker/lab/runner/call_runner.ts";
 import { scoreLayers, usualFormats } from "../../../tracker/session/score_layers.ts";
 import {
   sensitivityCommand,
@@ -170,17 +170,17 @@ Deno.test("the same question is measured once; one that failed goes on in its ow
       artifacts: await openArtifactStore(`${root}/artifacts`),
       environmentHash: (name: string) => Promise.resolve(`pins of ${name}`),
     };
-    const asked: Extract<StageRequest, { stage: "sensitivity" }>[] = [];
+    const asked: Extract<CallRequest, { call: "sensitivity" }>[] = [];
     let fails = true;
     const answer = scores("kl", "4-bit", KL);
-    const runner = ((_trial: string, request: StageRequest) => {
-      assert.ok(request.stage === "sensitivity");
+    const runner = ((_trial: string, request: CallRequest) => {
+      assert.ok(request.call === "sensitivity");
       asked.push(request);
       Deno.writeTextFileSync(`${request.work_dir}/scores.jsonl`, "kept");
       const failure = { kind: "crash", message: "Cannot go on", hint: null } as const;
-      const ended = fails ? failed({ ...failure, stage: "sensitivity" }, []) : null;
+      const ended = fails ? failed({ ...failure, phase: "sensitivity" }, []) : null;
       return Promise.resolve(ended ?? { ok: true, value: { layers: answer }, spans: [] });
-    }) as StageRunner;
+    }) as CallRunner;
     const question = {
       ...{ artifact_id: "a", artifact_dir: "/a", calibration_path: "/c", formats: ["4-bit"] },
       ...{ calibration_sha256: "c", scorers: ["kl" as const], windows: 2, tokens: 64, seed: 1 },

@@ -3,8 +3,8 @@ import { join } from "node:path";
 import {
   type Artifact,
   ArtifactFigure,
+  type CallResult,
   type JournalRecord,
-  type StageResult,
   type Trial,
 } from "../../../core/mod.ts";
 import { openArtifactStore } from "../../../tracker/artifacts/artifact_store.ts";
@@ -12,7 +12,7 @@ import { openFolderCache } from "../../../tracker/artifacts/folder_cache.ts";
 import { discoverPlugins } from "../../../tracker/lab/discover.ts";
 import { findHome } from "../../../tracker/ground/home.ts";
 import { applyAction } from "../../../tracker/lab/runner/apply_action.ts";
-import type { StageRunner } from "../../../tracker/lab/runner/stage_runner.ts";
+import type { CallRunner } from "../../../tracker/lab/runner/call_runner.ts";
 import { figureBlocks, figuresText } from "../../../tracker/show/reports/figure_blocks.ts";
 import { renderMarkdown } from "../../../tracker/show/reports/render_markdown.ts";
 import { openStore, rebuildDatabase } from "../../../tracker/store/store.ts";
@@ -52,7 +52,7 @@ function records(): JournalRecord[] {
   ];
 }
 
-const ASKED = `SELECT trial_id, stage, agent, method, layer, metric, value, unit
+const ASKED = `SELECT trial_id, action_index, agent, method, layer, metric, value, unit
   FROM artifact_figures WHERE metric <> 'cosine' ORDER BY trial_id, metric, layer_index`;
 
 Deno.test("each trial that uses an artifact has its figures, by layer and of the whole", () =>
@@ -61,12 +61,12 @@ Deno.test("each trial that uses an artifact has its figures, by layer and of the
     for (const record of records()) await store.record(record);
     await store.flush({ wait_ms: 60_000 });
     const of = (trial_id: string) => {
-      const action = { trial_id, stage: 1n, agent: "quantization", method: "gptq" };
+      const action = { trial_id, agent: "quantization", method: "gptq" };
       return [
         { ...action, layer: "layers.0.q_proj", metric: "sparsity", value: 0.5, unit: "1" },
         { ...action, layer: "layers.0.down_proj", metric: "sparsity", value: 0.25, unit: "1" },
         { ...action, layer: null, metric: "tokens_trained", value: 8192, unit: "tokens" },
-      ].map((row) => ({ ...row, stage: 1 }));
+      ].map((row) => ({ ...row, action_index: 0 }));
     };
     const { rows } = await store.query(ASKED);
     assert.deepEqual(rows, [...of(trialId(1)), ...of(trialId(2))]);
@@ -137,14 +137,14 @@ Deno.test("the report names an artifact's figures once, with every trial that we
   );
 });
 
-const APPLIED: StageResult<"apply"> = {
+const APPLIED: CallResult<"apply"> = {
   ...{ size_bytes: 4, formula_bytes: 4, weight_bits: 9, activation_bits: null, stored_layers: 2 },
   ...{ peak_memory_bytes: 1, notes: [], floats: [], loader: "pare", model: smallFacts().model },
   figures: [...layers("sparsity", [0.5, 0.25]), {
     ...{ metric: "zeros", layer: null, value: 96, unit: "weights" },
   }],
 };
-const VERIFIED: StageResult<"verify"> = {
+const VERIFIED: CallResult<"verify"> = {
   ...{ layers: 2, minimum_cosine: 0.9, mean_cosine: 0.9, worst_layer: "layers.0" },
   ...{ generated_text: "once", seconds: 1, cosines: [{ layer: "layers.0", value: 0.9 }] },
 };
@@ -167,13 +167,13 @@ async function apply(
     ...meta,
     action_key: "ab".repeat(32),
   });
-  type Request = { stage: string; output_dir?: string; plain_load?: boolean };
+  type Request = { call: string; output_dir?: string; plain_load?: boolean };
   const runner = (async (_trial: string, request: Request) => {
-    const written = request.stage === "apply";
+    const written = request.call === "apply";
     if (!written) asked.push(request.plain_load);
     if (written) await Deno.writeTextFile(join(request.output_dir!, "model.safetensors"), "half");
     return { ok: true, value: written ? applied : verified, spans: [] };
-  }) as unknown as StageRunner;
+  }) as unknown as CallRunner;
   const workshop = {
     home: { ...findHome({ PARE_HOME: root }), artifacts: join(root, "artifacts") },
     registry: await discoverPlugins(),
@@ -200,7 +200,7 @@ async function apply(
     student: null,
     parent,
     action,
-    stage: 0,
+    action_index: 0,
   };
   const outcome = await applyAction(input);
   assert.ok(outcome.ok, JSON.stringify(outcome));

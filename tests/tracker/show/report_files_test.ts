@@ -207,7 +207,7 @@ Deno.test("a name with markup is text in page, Markdown and data, and cannot be 
 Deno.test("a study that just began, or has only failures, has a whole report that says so", async () => {
   const opened = w.records.filter(({ type }) => type === "study_opened");
   const empty = await buildView(study_id, opened, () => Promise.resolve(null));
-  const crash = { kind: "crash", message: "it <b>broke</b>", hint: "none", stage: null } as const;
+  const crash = { kind: "crash", message: "it <b>broke</b>", hint: "none", phase: null } as const;
   const failing = world({ max_trials: 2 }, {
     disturb: ({ call }) => call === "apply" ? crash : null,
   });

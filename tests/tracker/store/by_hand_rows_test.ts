@@ -30,7 +30,7 @@ const gates: GateDecision[] = [
     reason: "it fell too far",
     value: 0.4,
     threshold: 0.05,
-    stage: 0,
+    action_index: 0,
     attempt: 2,
     artifact_id: "a".repeat(16),
     parent_id: "f".repeat(16),
@@ -60,18 +60,18 @@ const records: JournalRecord[] = [
   },
 ];
 
-Deno.test("a gate's decision is kept with stage, attempt, artifact, parent and adjustment", () =>
+Deno.test("a gate's decision is kept with action, attempt, artifact, parent and adjustment", () =>
   inDirectory(async (root) => {
     await using store = await openStore(root, { write: true });
     for (const record of records) await store.record(record);
     await store.flush({ wait_ms: 60_000 });
     const { rows } = await store.query(`
-      SELECT stage, attempt, artifact_id, parent_id, adjustment FROM gate_decisions
+      SELECT action_index, attempt, artifact_id, parent_id, adjustment FROM gate_decisions
       WHERE trial_id = '${trialId(1)}' ORDER BY gate_index`);
-    const none = { stage: null, attempt: null, artifact_id: null, parent_id: null };
+    const none = { action_index: null, attempt: null, artifact_id: null, parent_id: null };
     assert.deepEqual(rows, [
       {
-        stage: 0,
+        action_index: 0,
         attempt: 2,
         artifact_id: "a".repeat(16),
         parent_id: "f".repeat(16),

@@ -80,7 +80,7 @@ Deno.test("cost.joules says how it was read: a GPU's power, an estimate, or not 
   assert.equal(mixed["unsummed"], true, "watts that were read and watts estimated are no sum");
 });
 
-Deno.test("cost adds cores and watts over each stage's time, in minutes and joules", () =>
+Deno.test("cost adds cores and watts over each call's time, in minutes and joules", () =>
   inDirectory(async (root) => {
     await using store = await openStore(root, { write: true });
     type Reading = Extract<JournalRecord, { type: "resources" }>;
@@ -92,7 +92,7 @@ Deno.test("cost adds cores and watts over each stage's time, in minutes and joul
         // A minute at three cores and 150 W on average, half a minute at one and 50 W.
         reading(record, { seconds: 30, cpu_utilisation: 2, power_watts: 100 }),
         reading(record, { seconds: 60, cpu_utilisation: 4, power_watts: 200 }),
-        reading(record, { stage: "evaluate", seconds: 30, cpu_utilisation: 1, power_watts: 50 }),
+        reading(record, { call: "evaluate", seconds: 30, cpu_utilisation: 1, power_watts: 50 }),
       ];
     });
     for (const record of records) await store.record(record);

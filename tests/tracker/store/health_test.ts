@@ -3,9 +3,9 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import tinyWords from "../../../plugins/evaluation/texts/tiny_words.ts";
 import {
+  type CallRequest,
   type Evaluation,
   healthFindings,
-  type StageRequest,
   type WireTask,
 } from "../../../core/mod.ts";
 import { type BackendClient, createBackendClient } from "../../../python-backends/client.ts";
@@ -52,8 +52,8 @@ async function evaluate(
   artifact_dir: string,
   samples_path: string,
 ): Promise<Evaluation> {
-  const request: Extract<StageRequest, { stage: "evaluate" }> = {
-    stage: "evaluate",
+  const request: Extract<CallRequest, { call: "evaluate" }> = {
+    call: "evaluate",
     artifact_dir,
     tasks: TASKS,
     selections: TASKS.map(({ task }) => ({ task, rows: ROWS })),

@@ -111,7 +111,7 @@ Deno.test("proposals hold what a sampler was shown and what it answered, and are
     assert.deepEqual(await contents(store), before);
     const { rows: silentColumns } = await store.query(`
       SELECT table_name, column_name FROM duckdb_columns() WHERE comment IS NULL
-        AND table_name IN ('proposals', 'earlier_trials', 'format_losses', 'stage_measurements')`);
+        AND table_name IN ('proposals', 'earlier_trials', 'format_losses', 'action_measurements')`);
     assert.deepEqual(silentColumns, []);
   }));
 

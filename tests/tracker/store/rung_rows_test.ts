@@ -109,7 +109,7 @@ Deno.test("stage_comparison takes the trial that was evaluated furthest for a sh
     await store.flush({ wait_ms: 60_000 });
     const { rows } = await store.query(`
       SELECT measured_in, fidelity FROM stage_comparison
-      WHERE trial_id = '${longer.trial_id}' AND stage = 1`);
+      WHERE trial_id = '${longer.trial_id}' AND action_index = 0`);
     assert.deepEqual(rows, [{ measured_in: half.trial_id, fidelity: "half" }]);
   }));
 

@@ -4,7 +4,7 @@ import { openStore } from "../../../tracker/store/store.ts";
 import { chained } from "../../core/recovery_world.ts";
 import { inDirectory } from "../../fixtures/stores/processes.ts";
 
-Deno.test("stage_comparison has each stage's seconds and gain, from the midst where no trial ended there", () =>
+Deno.test("stage_comparison has each action's seconds and gain, from the midst where no trial ended there", () =>
   inDirectory(async (root) => {
     const { w, trial } = await chained(true, "thin", "heal", "tune");
     await using store = await openStore(root, { write: true });
@@ -17,12 +17,12 @@ Deno.test("stage_comparison has each stage's seconds and gain, from the midst wh
     });
     await store.flush({ wait_ms: 60_000 });
     const { rows } = await store.query(`
-      SELECT stage, method, measured_in, fidelity, accuracy, accuracy_gain, seconds,
+      SELECT action_index, method, measured_in, fidelity, accuracy, accuracy_gain, seconds,
         gain_fidelity, energy_j, energy_provenance,
-        accuracy - lag(accuracy) OVER (ORDER BY stage) AS difference
-      FROM stage_comparison WHERE trial_id = '${trial.trial_id}' ORDER BY stage`);
-    assert.deepEqual(rows.map(({ stage, method }) => `${stage} ${method}`), [
-      ...["0 baseline", "1 thin", "2 heal", "3 tune"],
+        accuracy - lag(accuracy) OVER (ORDER BY action_index) AS difference
+      FROM stage_comparison WHERE trial_id = '${trial.trial_id}' ORDER BY action_index`);
+    assert.deepEqual(rows.map(({ action_index, method }) => `${action_index} ${method}`), [
+      ...["-1 baseline", "0 thin", "1 heal", "2 tune"],
     ]);
     assert.deepEqual(rows.map(({ measured_in }) => measured_in), [
       "study/t00",

@@ -51,7 +51,7 @@ async function wholeStudy(home: string, folder = placeIn(home)): Promise<Store> 
   await store.record({
     type: "log_written",
     ...own,
-    stage: "evaluate",
+    call: "evaluate",
     path: log.slice(root.length + 1),
     bytes: LOG.length,
     sha256: sha256(LOG),

@@ -47,6 +47,7 @@ Deno.test("openStore() shows a recorded study in every table and view", () =>
       n === 0 && !name.startsWith("imported_")
     );
     assert.deepEqual(empty.map(({ name }) => name), [
+      "action_measurements",
       "beliefs",
       "consultations",
       "drift",
@@ -70,7 +71,6 @@ Deno.test("openStore() shows a recorded study in every table and view", () =>
       "scores",
       "scorings",
       "stage_decisions",
-      "stage_measurements",
       "verdicts",
     ]);
     const { rows: [study] } = await store.query(

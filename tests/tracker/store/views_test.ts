@@ -146,9 +146,9 @@ Deno.test("trial_summary holds what its parts say, whatever changes: trials, the
 Deno.test("stage_comparison shows after each action what the trial that ended there measured", () =>
   studied(async (store, { trials }) => {
     const { rows } = await store.query(`
-      SELECT stage, method, measured_in, fidelity, accuracy, accuracy_retention, size_bytes,
-        stage_ratio, cumulative_ratio
-      FROM stage_comparison WHERE trial_id = 'study/t02' ORDER BY stage`);
+      SELECT action_index, method, measured_in, fidelity, accuracy, accuracy_retention, size_bytes,
+        action_ratio, cumulative_ratio
+      FROM stage_comparison WHERE trial_id = 'study/t02' ORDER BY action_index`);
     const overall = (number: number) =>
       trials[number]!.measurements.findLast((m) =>
         m.metric === "accuracy" && m.task === null && m.fidelity === trials[number]!.fidelity
@@ -164,7 +164,7 @@ Deno.test("stage_comparison shows after each action what the trial that ended th
     ]);
     assert.deepEqual(rows.map((row) => row["accuracy"]), [0, 1, 2].map(overall));
     assert.deepEqual(rows.map((row) => row["size_bytes"]), [fp16, ...sizes]);
-    assert.deepEqual(rows.map((row) => row["stage_ratio"]), [
+    assert.deepEqual(rows.map((row) => row["action_ratio"]), [
       null,
       fp16 / sizes[0]!,
       sizes[0]! / sizes[1]!,

@@ -121,7 +121,7 @@ function failures(study: Row): Markup | string {
         [
           { heading: "trial", cell: (row) => trialLink(row["trial_id"]) },
           { heading: "methods", cell: (row) => text(row["methods"]) },
-          { heading: "at", cell: (row) => text(row["stage"]) },
+          { heading: "at", cell: (row) => text(row["phase"]) },
           { heading: "why", cell: (row) => text(row["reason"]) },
           { heading: "what to do", cell: (row) => text(row["what_to_do"]) },
         ],

@@ -187,7 +187,7 @@ function trained(curves: readonly Row[]): Markup | string {
   });
   return html`<section aria-labelledby="training"><h2 id="training">Training</h2>${
     table("What the training logged", [
-      { heading: "action", cell: (row) => text(row["stage"]), numeric: true },
+      { heading: "action", cell: (row) => text(row["action_index"]), numeric: true },
       { heading: "metric", cell: (row) => text(row["metric"]) },
       { heading: "over its steps", cell: (row) => html`${raw(sparkline(spark(row)))}` },
       { heading: "in words", cell: (row) => sparkWords(spark(row)) },

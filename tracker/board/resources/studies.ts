@@ -87,7 +87,7 @@ SELECT s.study_id, s.kind, s.model_name, s.dataset, s.opened_at, s.closed_at, s.
     SELECT trial_id, position, written_at, text FROM notes n WHERE n.study_id = s.study_id
     ORDER BY trial_id IS NOT NULL, position DESC LIMIT ${MOST_NOTES}) x) AS notes,
   (SELECT count(*) FROM notes n WHERE n.study_id = s.study_id) AS notes_kept,
-  (SELECT list(x) FROM (SELECT trial_id, methods, state, stage, reason, what_to_do
+  (SELECT list(x) FROM (SELECT trial_id, methods, state, phase, reason, what_to_do
     FROM failures f WHERE f.study_id = s.study_id LIMIT 50) x) AS failures,
   (SELECT max(position) FROM events e WHERE e.study_id = s.study_id) AS position
 FROM studies s WHERE s.study_id = $study`;

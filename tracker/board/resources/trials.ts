@@ -121,7 +121,7 @@ SELECT t.*, f.accuracy, f.accuracy_standard_error, f.accuracy_n, f.perplexity, f
   (SELECT list({happened_at: a.happened_at, condition: a.condition, evidence: a.evidence,
     outcome: a.outcome} ORDER BY a.position) FROM alerts a
     WHERE a.study_id = t.study_id AND a.trial_id = t.trial_id) AS alerts,
-  (SELECT list({stage: w.stage, path: w.path, bytes: w.bytes} ORDER BY w.position) FROM logs w
+  (SELECT list({call: w.call, path: w.path, bytes: w.bytes} ORDER BY w.position) FROM logs w
     WHERE w.study_id = t.study_id AND w.trial_id = t.trial_id) AS logs
 FROM trials t JOIN studies s USING (study_id)
 LEFT JOIN trial_figures f ON f.study_id = t.study_id AND f.trial_id = t.trial_id

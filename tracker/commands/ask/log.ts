@@ -69,7 +69,7 @@ async function missing(store: Store, trial: string): Promise<UsageError> {
   return new UsageError(`Cannot show the log of ${trial}: ${reason}`);
 }
 
-/** `pare log`: what the workers of a trial wrote, stage by stage, held against the stored hash. */
+/** `pare log`: what the workers of a trial wrote, call by call, held against the stored hash. */
 export async function logCommand(
   name: string,
   options: { store?: string; json?: boolean },
@@ -78,28 +78,28 @@ export async function logCommand(
   await using store = await openStore(home.store, { write: false });
   const trial = name.includes("/") ? name : (await findTrial(store, name)).trial_id;
   const study_id = trial.split("/").slice(0, -1).join("/");
-  const sample = store.logPath(study_id, trial, "stage");
-  const prefix = basename(sample).replace(/stage\.log$/, "");
+  const sample = store.logPath(study_id, trial, "call");
+  const prefix = basename(sample).replace(/call\.log$/, "");
   const files = await readdir(dirname(sample)).catch(() => [] as string[]);
   const own = files.filter((file) => file.startsWith(prefix)).sort();
   if (own.length === 0) throw await missing(store, trial);
   const hashes = await storedHashes(store, trial);
-  const stages: TrialLog["stages"] = [];
+  const calls: TrialLog["calls"] = [];
   for (const name of own) {
     const file = join(dirname(sample), name);
     const found = await doubt(store, file, hashes);
-    stages.push({
-      stage: name.slice(prefix.length).replace(/\.log$/, ""),
+    calls.push({
+      call: name.slice(prefix.length).replace(/\.log$/, ""),
       path: file,
       text: withoutBars(await readFile(file, "utf8")).trimEnd(),
       as_recorded: found === null ? true : found.changed ? false : null,
       doubt: found?.sentence ?? null,
     });
   }
-  if (stages.some(({ as_recorded }) => as_recorded === false)) Deno.exitCode = 1;
-  if (options.json) return console.log(jsonText("log", { trial_id: trial, stages }));
-  for (const { stage, text, doubt } of stages) {
-    console.log(`── ${stage}`);
+  if (calls.some(({ as_recorded }) => as_recorded === false)) Deno.exitCode = 1;
+  if (options.json) return console.log(jsonText("log", { trial_id: trial, calls }));
+  for (const { call, text, doubt } of calls) {
+    console.log(`── ${call}`);
     console.log(text);
     if (doubt !== null) console.error(`pare: ${doubt}`);
   }

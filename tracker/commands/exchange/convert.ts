@@ -1,11 +1,11 @@
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import {
+  type CallRequest,
+  type CallResult,
   type ConversionFacts,
   conversionProblems,
   type Outcome,
-  type StageRequest,
-  type StageResult,
   UsageError,
 } from "../../../core/mod.ts";
 import { type BackendClient, createBackendClient } from "../../../python-backends/client.ts";
@@ -56,11 +56,11 @@ function makeFolder(directory: string, partial: string): void {
   }
 }
 
-async function run<R extends StageRequest & { format: string }>(
+async function run<R extends CallRequest & { format: string }>(
   client: BackendClient,
   request: R,
-): Promise<StageResult<R["stage"]>> {
-  const outcome: Outcome<StageResult<R["stage"]>> = await client.run(request, {
+): Promise<CallResult<R["call"]>> {
+  const outcome: Outcome<CallResult<R["call"]>> = await client.run(request, {
     environment: CONVERSION_ENVIRONMENT[request.format] ?? "default",
   });
   if (outcome.ok) return outcome.value;
@@ -90,13 +90,13 @@ export async function convertCommand(
   try {
     const format = options.to;
     const made = await run(client, {
-      stage: "convert",
+      call: "convert",
       format,
       artifact_dir,
       output_dir: partial,
     });
     const facts = await run(client, {
-      stage: "check_conversion",
+      call: "check_conversion",
       format,
       artifact_dir,
       files_dir: partial,

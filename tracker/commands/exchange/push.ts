@@ -63,7 +63,7 @@ export async function pushCheckpoint(
       return [`would push ${view.recommended} to ${repository}:`, ...listed(made)];
     }
     const pushed = await client.run({
-      stage: "push_model",
+      call: "push_model",
       repo_id: repository,
       endpoint: endpoint ?? null,
       private: options.public !== true,

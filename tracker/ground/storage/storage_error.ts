@@ -29,20 +29,20 @@ export function storageError(error: unknown, attempt: string): unknown {
 }
 
 /** The failure to store with a trial whose files could not be written. */
-export function storageFailure(error: unknown, stage: string): Failure {
+export function storageFailure(error: unknown, call: string): Failure {
   const message = error instanceof Error ? error.message : String(error);
   if (isDiskFull(error) || isDiskFull((error as Error).cause ?? {})) {
     return {
       kind: "disk_full",
-      message: `Cannot write the files of ${stage} as the disk is full: ${message}`,
+      message: `Cannot write the files of ${call} as the disk is full: ${message}`,
       hint: "free some space, pass a smaller --max-disk, or run pare gc",
-      stage,
+      phase: call,
     };
   }
   return {
     kind: "crash",
-    message: `Cannot write the files of ${stage}: ${message}`,
+    message: `Cannot write the files of ${call}: ${message}`,
     hint: null,
-    stage,
+    phase: call,
   };
 }

@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import {
+  type CallResult,
   claimsDataset,
   datasetNames,
   type FoundData,
@@ -9,19 +10,18 @@ import {
   foundTask,
   type Registry,
   type RunRequest,
-  type StageResult,
   type Task,
   unknownName,
   UsageError,
   withTasks,
 } from "../../../core/mod.ts";
-import type { StageRunner } from "../runner/stage_runner.ts";
+import type { CallRunner } from "../runner/call_runner.ts";
 import { inspectDataset, isDatasetFile, isTaskFile } from "./inspect_dataset.ts";
 
 /** Says that a name is lm-eval's, whatever this project calls so. */
 const PREFIX = "lm_eval:";
 
-type Found = StageResult<"find_tasks">["found"][number];
+type Found = CallResult<"find_tasks">["found"][number];
 
 /** The names of a dataset that neither a plugin nor a benchmark set knows. */
 function unknownNames(request: RunRequest, registry: Registry): string[] {
@@ -41,7 +41,7 @@ function unknownNames(request: RunRequest, registry: Registry): string[] {
 export async function withFoundTasks(
   request: RunRequest,
   registry: Registry,
-  runner: () => StageRunner,
+  runner: () => CallRunner,
 ): Promise<Registry> {
   const names = unknownNames(request, registry);
   if (names.length === 0) return registry;
@@ -74,10 +74,10 @@ export async function withFoundTasks(
 async function find(
   names: readonly string[],
   request: RunRequest,
-  runner: StageRunner,
+  runner: CallRunner,
 ): Promise<Found[]> {
   const outcome = await runner("setup", {
-    stage: "find_tasks",
+    call: "find_tasks",
     tasks: names.map((asked) =>
       isTaskFile(asked)
         ? { asked, kind: "file", target: resolve(asked) }

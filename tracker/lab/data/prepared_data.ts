@@ -2,13 +2,13 @@ import { existsSync } from "node:fs";
 import { readFile, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import {
+  type CallRequest,
+  type CallResult,
+  CallResults,
   type Spec,
-  type StageRequest,
-  type StageResult,
-  StageResults,
   UsageError,
 } from "../../../core/mod.ts";
-import type { StageRunner, Warning } from "../runner/stage_runner.ts";
+import type { CallRunner, Warning } from "../runner/call_runner.ts";
 import type { Workshop } from "../runner/workshop.ts";
 
 /** What stops the making of a study's data: the next try leaves these benchmarks out. */
@@ -22,7 +22,7 @@ export class BrokenTasks extends Error {
 const WARNINGS = "warnings.json";
 
 /** Tells what was warned of when data were made that are taken over. */
-async function tellKept(runner: StageRunner, path: string): Promise<void> {
+async function tellKept(runner: CallRunner, path: string): Promise<void> {
   if (!existsSync(path)) return; // made by an earlier pare
   const warnings: Warning[] = JSON.parse(await readFile(path, "utf8"));
   await runner.tellAgain?.(
@@ -38,11 +38,11 @@ async function tellKept(runner: StageRunner, path: string): Promise<void> {
  */
 export async function preparedData(
   caches: Pick<Workshop["caches"], "cached">,
-  runner: StageRunner,
+  runner: CallRunner,
   key: string,
-  request: Omit<Extract<StageRequest, { stage: "prepare_data" }>, "output_dir">,
+  request: Omit<Extract<CallRequest, { call: "prepare_data" }>, "output_dir">,
   isNew: boolean,
-): Promise<{ prepared: StageResult<"prepare_data">; folder: string }> {
+): Promise<{ prepared: CallResult<"prepare_data">; folder: string }> {
   const { directory: folder, made } = await caches.cached(
     "data",
     key,
@@ -66,5 +66,5 @@ export async function preparedData(
   // A study that goes on has them in its journal already.
   if (!made && isNew) await tellKept(runner, join(folder, WARNINGS));
   const text = await readFile(join(folder, "prepared.json"), "utf8");
-  return { prepared: StageResults.prepare_data.parse(JSON.parse(text)), folder };
+  return { prepared: CallResults.prepare_data.parse(JSON.parse(text)), folder };
 }

@@ -20,7 +20,7 @@ import { artifactClaims } from "../kept_artifacts.ts";
 import type { PreparedStudy } from "./prepared_study.ts";
 import { methodSource, packageSource } from "./source_closure.ts";
 import { storageFailure } from "../../ground/storage/storage_error.ts";
-import { failed, type StageRunner } from "./stage_runner.ts";
+import { type CallRunner, failed } from "./call_runner.ts";
 import { usedData } from "./study_windows.ts";
 import type { Workshop } from "./workshop.ts";
 
@@ -35,12 +35,12 @@ export interface ActionModels {
 export interface ApplyInput extends ActionModels {
   readonly workshop: Workshop;
   readonly study: PreparedStudy;
-  readonly runner: StageRunner;
+  readonly runner: CallRunner;
   readonly trial_id: string;
   readonly parent: Artifact;
   readonly action: ResolvedAction;
   /** Number of the action in its trial, from 0. */
-  readonly stage: number;
+  readonly action_index: number;
 }
 
 /** An action with the model that it leads back to, where it does; null: it does not. */
@@ -280,11 +280,11 @@ async function makeIn(
   work_dir: string,
   spans: Span[],
 ): Promise<Applied> {
-  const { workshop, study, runner, trial_id, parent, action, stage } = input;
+  const { workshop, study, runner, trial_id, parent, action, action_index } = input;
   const shortage = await diskShortage(input);
   if (shortage !== null) {
     const hint = "Free disk, run `pare gc --max-disk SIZE`, or move PARE_HOME";
-    return failed({ kind: "disk_full", message: shortage, hint, stage: "apply" }, []);
+    return failed({ kind: "disk_full", message: shortage, hint, phase: "apply" }, []);
   }
   const { method, python_path } = workshop.registry.method(action.agent, action.method);
   const data = dataOf(input);
@@ -293,7 +293,7 @@ async function makeIn(
     const applied = await runner(
       trial_id,
       {
-        stage: "apply",
+        call: "apply",
         parent_dir: parent.location,
         output_dir: directory,
         agent: action.agent,
@@ -312,12 +312,12 @@ async function makeIn(
         cpu_power: study.cpu_power,
       },
       method.needs.environment,
-      stage,
+      action_index,
     );
     spans.push(...applied.spans);
     if (!applied.ok) return failed(applied.failure, spans);
     const verified = await runner(trial_id, {
-      stage: "verify",
+      call: "verify",
       artifact_dir: directory,
       source_dir: parent.location,
       ...(await readSetting(directory) === null ? {} : { weights_dir: parent.location }),

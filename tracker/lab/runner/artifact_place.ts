@@ -1,8 +1,8 @@
 import type { Artifact, Outcome } from "../../../core/mod.ts";
 import type { ArtifactStore } from "../../artifacts/artifact_store.ts";
-import { failed } from "./stage_runner.ts";
+import { failed } from "./call_runner.ts";
 
-/** What a stage is told of where an artifact lies. */
+/** What a call is told of where an artifact lies. */
 export interface ArtifactPlace {
   readonly artifact_dir: string;
   /** Of a setting: where its weights lie. */
@@ -11,12 +11,12 @@ export interface ArtifactPlace {
 
 /**
  * Where an artifact lies and, of a setting, the weights whose id it names: the store knows where these
- * are, no file is asked for a path. `stage` is what wants to know, for the failure.
+ * are, no file is asked for a path. `call` is what wants to know, for the failure.
  */
 export async function artifactPlace(
   artifacts: Pick<ArtifactStore, "weightsOf">,
   artifact: Artifact,
-  stage: string,
+  call: string,
 ): Promise<Outcome<ArtifactPlace>> {
   const { location, weights_id } = artifact;
   if (weights_id === undefined) {
@@ -30,5 +30,5 @@ export async function artifactPlace(
   const message = `Cannot use the setting in ${location} as its weights, the artifact ` +
     `${weights_id}, are not in the artifact store`;
   const hint = "Run the strategy again: what gc removed is made again";
-  return failed({ kind: "bad_input", message, hint, stage }, []);
+  return failed({ kind: "bad_input", message, hint, phase: call }, []);
 }

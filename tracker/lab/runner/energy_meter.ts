@@ -11,7 +11,7 @@ const TIMES = { first: 11, count: 4 };
 
 /** The meter of one study. */
 export interface StudyMeter extends EnergyMeter {
-  /** Takes what a running stage was seen to use: the GPU's power until the last sample. */
+  /** Takes what a running call was seen to use: the GPU's power until the last sample. */
   sampled(sample: Pick<ResourceSample, "seconds" | "gpu">): void;
 }
 
@@ -43,7 +43,7 @@ export function processorSeconds(
 
 /**
  * Counts a study's joules: the watts of a busy thread over all processor time, an estimate that leaves
- * idle power and memory out, and a GPU's own power integrated while a stage runs. Undefined where
+ * idle power and memory out, and a GPU's own power integrated while a call runs. Undefined where
  * processor time or the watts are not known.
  */
 export function studyMeter(
@@ -56,7 +56,7 @@ export function studyMeter(
   return {
     joules: () => (seconds() ?? 0) * cpu_power.watts_per_thread + gpu_joules,
     sampled({ seconds: at, gpu }) {
-      // Each stage counts its samples' seconds from its own start.
+      // Each call counts its samples' seconds from its own start.
       const took = at > last ? at - last : at;
       last = at;
       gpu_joules += (gpu?.power_w ?? 0) * took;

@@ -3,13 +3,13 @@ import { rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import {
   type Artifact,
+  type CallResult,
   type Evaluation,
   isLikelihoodRung,
   type Look,
   type Outcome,
   type RowsByTask,
   type SampleSelection,
-  type StageResult,
 } from "../../../core/mod.ts";
 import { TEACHERS } from "../../artifacts/form_garbage.ts";
 import { readSamples } from "../../store/rows/sample_file.ts";
@@ -17,19 +17,19 @@ import { artifactPlace } from "./artifact_place.ts";
 import type { PreparedStudy } from "./prepared_study.ts";
 import { storageFailure } from "../../ground/storage/storage_error.ts";
 import { removeScored, scoredRecord } from "../scoring/scored_record.ts";
-import { methodSource, stageSource } from "./source_closure.ts";
-import { failed, type StageRunner } from "./stage_runner.ts";
+import { callSource, methodSource } from "./source_closure.ts";
+import { type CallRunner, failed } from "./call_runner.ts";
 import type { Workshop } from "./workshop.ts";
 
 export interface EvaluateInput {
   readonly workshop: Workshop;
   readonly study: PreparedStudy;
-  readonly runner: StageRunner;
+  readonly runner: CallRunner;
   readonly trial_id: string;
   readonly artifact: Artifact;
   readonly fidelity: string;
   /** Of an evaluation in the midst of a chain: number of the last action applied. */
-  readonly stage?: number | undefined;
+  readonly action_index?: number | undefined;
   /** A part of the rung's samples, or what such looks have read before all of them. */
   readonly look?: Look | undefined;
   /** The uncompressed model; absent: nothing is held against it. */
@@ -46,10 +46,10 @@ export const BATCH_SIZE = 16;
  */
 async function answersPath({ workshop, study, artifact }: EvaluateInput): Promise<string> {
   const { endpoint, judge } = study.asks;
-  const source = await stageSource("evaluate.py");
+  const source = await callSource("evaluate.py");
   const parts = [artifact.artifact_id, source, await workshop.environmentHash("default")];
   if (endpoint !== undefined || judge !== undefined) parts.push(study.study_id);
-  // How a setting runs is its method's source, which the stage finds by the setting's name alone.
+  // How a setting runs is its method's source, which the action_index finds by the setting's name alone.
   const { action, weights_id } = artifact;
   if (weights_id !== undefined && action !== null) {
     parts.push(await methodSource(action.agent, action.method, null));
@@ -89,9 +89,9 @@ function rungsApart({ rungs, spec }: PreparedStudy, height: number): PreparedStu
 
 /** Records the samples file, and what scorers beside a task's own made of it. */
 async function recordAnswers(
-  { workshop, study, trial_id, fidelity, stage }: EvaluateInput,
+  { workshop, study, trial_id, fidelity, action_index }: EvaluateInput,
   path: string,
-  { samples, samples_sha256, protocol, protocol_parts, scored }: StageResult<"evaluate">,
+  { samples, samples_sha256, protocol, protocol_parts, scored }: CallResult<"evaluate">,
 ): Promise<void> {
   const own = { study_id: study.study_id, trial_id, fidelity };
   const written = { path, sha256: samples_sha256, protocol };
@@ -99,12 +99,12 @@ async function recordAnswers(
     type: "samples_written",
     at: workshop.timestamp(),
     ...own,
-    ...(stage === undefined ? {} : { stage }),
+    ...(action_index === undefined ? {} : { action_index }),
     rows: samples,
     ...written,
     protocol_parts,
   });
-  if (stage !== undefined) return;
+  if (action_index !== undefined) return;
   for (const one of scored) {
     const record = scoredRecord({ ...own, ...written }, one, workshop.timestamp());
     await workshop.store.record(record);
@@ -119,7 +119,7 @@ export async function evaluateArtifact(input: EvaluateInput): Promise<Outcome<Ev
   const { workshop, study, runner, trial_id, artifact, fidelity, look } = input;
   const place = await artifactPlace(workshop.artifacts, artifact, "evaluate");
   if (!place.ok) return place;
-  const { stage } = input;
+  const { action_index } = input;
   const height = study.rungs.findIndex((rung) => rung.fidelity === fidelity);
   const rung = study.rungs[height]!.selections; // the loop climbs the study's own rungs
   const part = look?.rows ?? null;
@@ -130,13 +130,13 @@ export async function evaluateArtifact(input: EvaluateInput): Promise<Outcome<Ev
     study.study_id,
     part !== null
       ? `${trial_id}-look`
-      : stage === undefined
+      : action_index === undefined
       ? trial_id
-      : `${trial_id}-stage${stage}`,
+      : `${trial_id}-action${action_index}`,
     fidelity,
   );
   const evaluated = await runner(trial_id, {
-    stage: "evaluate",
+    call: "evaluate",
     ...place.value,
     tasks: study.tasks.filter(({ task }) => selections.some((one) => one.task === task)),
     selections: [...selections],
@@ -173,7 +173,7 @@ export async function evaluateArtifact(input: EvaluateInput): Promise<Outcome<Ev
       ...(refused.length > 0 ? { refused } : {}),
     };
     // What scorers made of a look, or of a chain that goes on, stands in its figures alone.
-    if (part !== null || stage !== undefined) await removeScored(dirname(absolute), scored);
+    if (part !== null || action_index !== undefined) await removeScored(dirname(absolute), scored);
     if (part !== null) {
       await rm(absolute, { force: true });
       return { ok: true, value, spans: evaluated.spans };

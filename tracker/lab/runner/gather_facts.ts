@@ -14,7 +14,7 @@ import {
 import { inspectDataset } from "../data/inspect_dataset.ts";
 import { servedArtifact, servedFacts } from "./served_facts.ts";
 import { packageSource } from "./source_closure.ts";
-import type { StageRunner } from "./stage_runner.ts";
+import type { CallRunner } from "./call_runner.ts";
 import type { Tools } from "./workshop.ts";
 
 /** Names have five digits, directories of models fewer files. */
@@ -50,7 +50,7 @@ export async function conversionKey(
   name: string,
   ggufOfDemo: string | undefined,
 ): Promise<string | null> {
-  const source = () => packageSource("models", "checkpoint", "stages/import_model.py");
+  const source = () => packageSource("models", "checkpoint", "calls/import_model.py");
   if (name === "tiny") return createHash("sha256").update(`tiny ${await source()}`).digest("hex");
   const gguf = name === "demo" ? ggufOfDemo : name.endsWith(".gguf") ? resolve(name) : undefined;
   if (gguf === undefined) return null;
@@ -66,7 +66,7 @@ function modelName(model_name: string): string {
   return meant || existsSync(model_name) ? resolve(model_name) : model_name;
 }
 
-/** The user's mistake that a stage found, with what to do. */
+/** The user's mistake that a call found, with what to do. */
 function refused({ message, hint }: Failure): UsageError {
   const end = /[.?]$/.test(message) ? "" : ".";
   return new UsageError(hint === null ? message : `${message}${end} ${hint}`);
@@ -78,12 +78,12 @@ type NamedModel = Pick<RunRequest, "model_name" | "trust_remote_code"> & {
 };
 
 async function runImport(
-  runner: StageRunner,
+  runner: CallRunner,
   { model_name, trust_remote_code, tokenizer_dir }: NamedModel,
   output_dir: string,
 ): Promise<ModelFacts> {
   const imported = await runner("setup", {
-    stage: "import_model",
+    call: "import_model",
     model_name: modelName(model_name),
     output_dir,
     trust_remote_code,
@@ -96,7 +96,7 @@ async function runImport(
 /** Reads the model: converted once and cached, or used where it lies. */
 async function importModel(
   workshop: Tools,
-  runner: StageRunner,
+  runner: CallRunner,
   request: NamedModel,
   ggufOfDemo: string | undefined,
 ): Promise<ModelFacts> {
@@ -119,13 +119,13 @@ async function importModel(
 /** Inspects model, machine and dataset, in this order of what a user gets wrong most often. */
 export async function gatherFacts(
   workshop: Tools,
-  runner: StageRunner,
+  runner: CallRunner,
   request: RunRequest,
   ggufOfDemo: string | undefined,
 ): Promise<Start> {
   const dataset = await inspectDataset(request.dataset);
   const device = await runner("setup", {
-    stage: "inspect_device",
+    call: "inspect_device",
     disk_path: workshop.home.root,
     country: request.country ?? null,
   }, "default");

@@ -8,20 +8,20 @@ export interface KeptLog {
   /** Relative to the store. */
   readonly path: string;
   readonly bytes: number;
-  /** Of the whole file, with what earlier runs of the stage left in it. */
+  /** Of the whole file, with what earlier runs of the call left in it. */
   readonly sha256: string;
 }
 
-/** Takes the log of a stage's worker when it has ended; null where it left none. */
-export type KeepLog = (trialId: string, stage: string, path: string) => Promise<KeptLog | null>;
+/** Takes the log of a call's worker when it has ended; null where it left none. */
+export type KeepLog = (trialId: string, call: string, path: string) => Promise<KeptLog | null>;
 
-/** Keeps a study's logs in its store, one file per trial and stage. */
+/** Keeps a study's logs in its store, one file per trial and call. */
 export function keepLogIn(store: Store, study_id: string): KeepLog {
-  return async (trialId, stage, path) => {
-    const kept = store.logPath(study_id, trialId, stage);
+  return async (trialId, call, path) => {
+    const kept = store.logPath(study_id, trialId, call);
     try {
       await mkdir(dirname(kept), { recursive: true });
-      // A stage runs more than once in a trial: its logs follow each other.
+      // A call runs more than once in a trial: its logs follow each other.
       await writeFile(kept, await readFile(path), { flag: "a" });
       await rm(path);
     } catch (error) {

@@ -3,10 +3,10 @@ import type { Run } from "../../store/points/points.ts";
 
 type PointsEvent = Extract<WorkerEvent, { event: "points" }>;
 
-/** Values that one stage may log: what tells too much tells it once a step of a long training. */
+/** Values that one call may log: what tells too much tells it once a step of a long training. */
 const MOST_VALUES = 500_000;
 
-/** Takes what a stage logs while it works. */
+/** Takes what a call logs while it works. */
 export interface PointKeeper {
   take(event: PointsEvent): void;
   /** When all is on disk: what was not kept, in words; null: all was. */
@@ -40,7 +40,7 @@ export function keepPoints(run: Pick<Run, "log">): PointKeeper {
     async done() {
       await durable;
       if (dropped === 0) return refused;
-      return `${dropped} values were not kept: a stage logs at most ${MOST_VALUES}`;
+      return `${dropped} values were not kept: a call logs at most ${MOST_VALUES}`;
     },
   };
 }

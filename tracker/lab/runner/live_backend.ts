@@ -10,7 +10,7 @@ import { type ActionModels, applyAction } from "./apply_action.ts";
 import { evaluateArtifact } from "./evaluate_artifact.ts";
 import { measureSpeed } from "./measure_speed.ts";
 import type { PreparedStudy } from "./prepared_study.ts";
-import type { StageRunner } from "./stage_runner.ts";
+import type { CallRunner } from "./call_runner.ts";
 import type { Workshop } from "./workshop.ts";
 
 /** Samples of each artifact as it was evaluated first: what its runtime is asked again. */
@@ -32,18 +32,18 @@ export function firstAnswers(): FirstAnswers {
   };
 }
 
-/** The loop's backend on real processes: every call is one stage or a few. */
+/** The loop's backend on real processes: every method is one call or a few. */
 export function createLiveBackend(
   workshop: Workshop,
   study: PreparedStudy,
-  runner: StageRunner,
+  runner: CallRunner,
   models: ActionModels,
 ): Backend {
   const answers = firstAnswers();
   return {
-    apply: (trial_id: string, parent: Artifact, action: ResolvedAction, stage: number) =>
-      applyAction({ workshop, study, runner, trial_id, parent, action, stage, ...models }),
-    async evaluate(trial_id, artifact, fidelity, stage, look): Promise<Outcome<Evaluation>> {
+    apply: (trial_id: string, parent: Artifact, action: ResolvedAction, action_index: number) =>
+      applyAction({ workshop, study, runner, trial_id, parent, action, action_index, ...models }),
+    async evaluate(trial_id, artifact, fidelity, action_index, look): Promise<Outcome<Evaluation>> {
       const { original } = models;
       const input = {
         workshop,
@@ -52,7 +52,7 @@ export function createLiveBackend(
         trial_id,
         artifact,
         fidelity,
-        stage,
+        action_index,
         look,
         original,
       };

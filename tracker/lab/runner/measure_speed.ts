@@ -5,7 +5,7 @@ import { type MadeForms, makeForms } from "./forms/runtime_form.ts";
 import { computesOtherwise, scoreInRuntime } from "./forms/score_in_runtime.ts";
 import { namedRuntime } from "./source_closure.ts";
 import type { SpeedInput } from "./speed_input.ts";
-import { failed } from "./stage_runner.ts";
+import { failed } from "./call_runner.ts";
 import type { Workshop } from "./workshop.ts";
 
 /** Tokens of the prompt, tokens generated, and pairs of baseline and trial. */
@@ -40,7 +40,7 @@ async function measureForms(
   // Before the proof: its worker would have a spare importing beside the timing.
   const measured = await timed(workshop, () =>
     runner(trial_id, {
-      stage: "speed",
+      call: "speed",
       ...namedRuntime(runtime),
       artifact_dir: artifact.location,
       baseline_dir: baseline?.location ?? null,
@@ -57,7 +57,7 @@ async function measureForms(
     at: workshop.timestamp(),
     study_id: study.study_id,
     trial_id,
-    stage: "speed",
+    call: "speed",
     ...measured.value.energy,
   });
   const proof = await prove(input, forms, scratch);

@@ -4,6 +4,7 @@ import {
   type Agent,
   askedWindows,
   type Assumption,
+  type CallResult,
   chooseSamples,
   type ChosenSamples,
   type DataKind,
@@ -14,7 +15,6 @@ import {
   samplesAt,
   samplingByTask,
   type Spec,
-  type StageResult,
   type Task,
   type TaskSampling,
   UsageError,
@@ -24,7 +24,7 @@ import {
 import { BrokenTasks, preparedData } from "../data/prepared_data.ts";
 import type { PreparedRung, PreparedStudy } from "./prepared_study.ts";
 import { packageSource } from "./source_closure.ts";
-import type { StageRunner } from "./stage_runner.ts";
+import type { CallRunner } from "./call_runner.ts";
 import {
   preparedWindows,
   USUAL_WINDOWS,
@@ -74,7 +74,7 @@ interface StudyToPrepare {
  */
 export async function prepareStudy(
   workshop: Workshop,
-  runner: StageRunner,
+  runner: CallRunner,
   study: StudyToPrepare,
 ): Promise<PreparedStudy> {
   const tasks = tasksOf(study.spec, workshop.registry.tasks);
@@ -139,7 +139,7 @@ function refuseChanged(
 
 async function prepareTasks(
   workshop: Workshop,
-  runner: StageRunner,
+  runner: CallRunner,
   study: StudyToPrepare,
 ): Promise<PreparedStudy> {
   const { request, spec, facts: { model, device } } = study;
@@ -179,10 +179,10 @@ async function prepareTasks(
     request.seed,
     sample_seed,
     sample_seeds,
-    await packageSource("evaluation", "text", "stages/prepare_data.py"),
+    await packageSource("evaluation", "text", "calls/prepare_data.py"),
   ]));
   const { prepared, folder } = await preparedData(workshop.caches, runner, key, {
-    stage: "prepare_data",
+    call: "prepare_data",
     model_dir,
     tasks,
     calibration_path: sources.calibration,
@@ -228,7 +228,7 @@ function takesText({ registry }: Workshop, request: RunRequest, kind: DataKind):
 /** The spec with what the data hold: samples of each task, and windows of text. */
 function withFound(
   spec: Spec,
-  prepared: StageResult<"prepare_data">,
+  prepared: CallResult<"prepare_data">,
   assumed: readonly Assumption[],
 ): Spec {
   const rows = new Map(prepared.tasks.map(({ task, rows }) => [task, rows]));
@@ -260,7 +260,7 @@ function rungsOf(spec: Spec, chosen: readonly ChosenSamples[]): PreparedRung[] {
 /** What the samples are chosen from, in the spec's order. */
 function poolsOf(
   spec: Spec,
-  prepared: StageResult<"prepare_data">,
+  prepared: CallResult<"prepare_data">,
   own: ReadonlyMap<string, TaskSampling>,
 ): SamplePool[] {
   return spec.tasks.map(({ task }) => {

@@ -5,7 +5,7 @@ import type { Runtime } from "../../../core/mod.ts";
 import { PROJECT_ROOT } from "../../ground/home.ts";
 
 const PACKAGE = join(PROJECT_ROOT, "python-backends", "pare_backends");
-const STAGES = join(PACKAGE, "stages");
+const STAGES = join(PACKAGE, "calls");
 
 async function pythonFiles(path: string): Promise<string[]> {
   const entries = await readdir(path, { withFileTypes: true });
@@ -58,7 +58,7 @@ export async function importClosure(
   return [...found].sort();
 }
 
-/** The source that an action's result depends on: the method's file, the stage, all they import. */
+/** The source that an action's result depends on: the method's file, the call, all they import. */
 export async function methodSource(
   agent: string,
   method: string,
@@ -68,8 +68,8 @@ export async function methodSource(
   return await hashFiles(await importClosure([join(STAGES, "apply.py"), own]), PACKAGE);
 }
 
-/** The source that a stage's result depends on: its file, such as `evaluate.py`, and its imports. */
-export async function stageSource(file: string): Promise<string> {
+/** The source that a call's result depends on: its file, such as `evaluate.py`, and its imports. */
+export async function callSource(file: string): Promise<string> {
   return await hashFiles(await importClosure([join(STAGES, file)]), PACKAGE);
 }
 
@@ -87,7 +87,7 @@ export async function formSource(runtime: Pick<Runtime, "name" | "python_dir">):
   return await hashFiles(await importClosure(own), PACKAGE);
 }
 
-/** The fields of a stage's request that name a runtime. */
+/** The fields of a call's request that name a runtime. */
 export function namedRuntime({ name, python_dir }: Runtime) {
   return { runtime: name, ...(python_dir === undefined ? {} : { runtime_dir: python_dir }) };
 }

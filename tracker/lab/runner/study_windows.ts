@@ -2,11 +2,11 @@ import { existsSync, realpathSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import {
   type Assumption,
+  type CallResult,
   DataKind,
   type DataNeed,
   type ModelFacts,
   type RunRequest,
-  type StageResult,
   type StudyWindows,
   type UsedData,
   type WindowCounts,
@@ -56,9 +56,9 @@ export function windowSources(
   return { calibration, training };
 }
 
-/** The windows of a stage's result, whose paths are relative to `folder`; null: none were made. */
+/** The windows of a call's result, whose paths are relative to `folder`; null: none were made. */
 export function preparedWindows(
-  prepared: StageResult<"prepare_data">,
+  prepared: CallResult<"prepare_data">,
   folder: string,
   tokens: Readonly<Record<DataKind, number>>,
   sources: Readonly<Record<DataKind, string | null>>,

@@ -131,8 +131,8 @@ export type WeighedStudy = z.infer<typeof WeighedStudy>;
 /** What the workers of a trial wrote. */
 export const TrialLog = z.strictObject({
   trial_id: z.string(),
-  stages: z.array(z.strictObject({
-    stage: z.string(),
+  calls: z.array(z.strictObject({
+    call: z.string(),
     path: z.string(),
     text: z.string().describe("bars that were drawn over stand as they were last"),
     as_recorded: z.boolean().nullable().describe("by its hash; null: none is known"),

@@ -17,7 +17,7 @@ export const QUESTIONS: readonly { readonly title: string; readonly sql: string 
   },
   {
     title: "Why trials ended early",
-    sql: "SELECT trial_id, stage, reason, what_to_do FROM failures LIMIT 200",
+    sql: "SELECT trial_id, phase, reason, what_to_do FROM failures LIMIT 200",
   },
   {
     title: "Which knob matters",

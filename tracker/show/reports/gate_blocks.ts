@@ -9,14 +9,14 @@ import type { StudyView } from "../view/study_view.ts";
 import { type Block, heading, table } from "./blocks.ts";
 
 /** Every trial passes some gate: told is what went otherwise, and what was asked before the end. */
-function isTold({ decision, stage, gate }: GateDecision, { actions }: Trial): boolean {
+function isTold({ decision, action_index, gate }: GateDecision, { actions }: Trial): boolean {
   if (decision !== "pass" || gate === JOINING_GATE || gate === CHECKED_GATE) return true;
-  return gate !== "verification" && stage !== undefined && stage < actions.length - 1;
+  return gate !== "verification" && action_index !== undefined && action_index < actions.length - 1;
 }
 
-function afterWords({ stage }: GateDecision, { actions }: Trial): string {
-  if (stage === undefined) return "–";
-  return `${stage + 1} of ${actions.length}: ${actions[stage]?.method ?? "–"}`;
+function afterWords({ action_index }: GateDecision, { actions }: Trial): string {
+  if (action_index === undefined) return "–";
+  return `${action_index + 1} of ${actions.length}: ${actions[action_index]?.method ?? "–"}`;
 }
 
 function decisionWords({ decision, attempt, adjustment }: GateDecision): string {
@@ -28,7 +28,7 @@ function decisionWords({ decision, attempt, adjustment }: GateDecision): string 
   ].filter((text) => text !== "").join("; ");
 }
 
-/** What the gates decided of each stage of a chain; nothing where all trials passed at their end. */
+/** What the gates decided of each action_index of a chain; nothing where all trials passed at their end. */
 export function gateBlocks(view: StudyView): Block[] {
   const rows = view.trials.flatMap((trial) =>
     trial.gates.filter((one) => isTold(one, trial)).map((one) => [

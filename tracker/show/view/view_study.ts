@@ -13,7 +13,7 @@ export async function viewStudy(store: Store | null, study_id: string): Promise<
   return await buildView(study_id, records, async (trialId) => {
     const written = records.findLast((record) =>
       record.type === "samples_written" && record.trial_id === trialId &&
-      record.stage === undefined &&
+      record.action_index === undefined &&
       isDecisive(record.fidelity)
     );
     if (written?.type !== "samples_written") return null;

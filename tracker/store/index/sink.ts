@@ -50,7 +50,7 @@ async function changesOf(record: JournalRecord, at: Standing, root: string): Pro
     const told = problems.map((one) => problem(at, record.trial_id, one));
     return [...changes, ...rows, ...told];
   }
-  if (record.type !== "samples_written" || record.stage !== undefined) return changes;
+  if (record.type !== "samples_written" || record.action_index !== undefined) return changes;
   const read = await sampleChanges(root, record);
   return "changes" in read
     ? [...changes, ...read.changes]

@@ -13,7 +13,7 @@ export interface RunKey {
   readonly study_id: string;
   readonly trial_id: string;
   /** Number of the action that logs them, from 0; absent: they are logged by hand. */
-  readonly stage?: number;
+  readonly action_index?: number;
 }
 
 /** Points that wait for the next write of the journal, in columns. */
@@ -51,7 +51,7 @@ export function pointRecords(run: RunKey, columns: Columns): Points[] {
       at,
       study_id: run.study_id,
       trial_id: run.trial_id,
-      ...(run.stage === undefined ? {} : { stage: run.stage }),
+      ...(run.action_index === undefined ? {} : { action_index: run.action_index }),
       metrics: [...metrics],
       rows: to - from,
       step: encodeIntegers(step.subarray(from, to)),

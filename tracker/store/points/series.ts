@@ -35,11 +35,11 @@ const MOST = 100_000;
 type Bounds = { series_id: bigint; count: number; nan_count: number; first: bigint; last: bigint };
 
 async function boundsOf(connection: DuckDBConnection, key: SeriesKey): Promise<Bounds | null> {
-  const { study_id, trial_id, stage, metric } = key;
+  const { study_id, trial_id, action_index, metric } = key;
   const named = await connection.runAndReadAll(
     `SELECT series_id FROM metric_series
-     WHERE study_id = ? AND trial_id = ? AND stage IS NOT DISTINCT FROM ?::INTEGER AND metric = ?`,
-    [study_id, trial_id, stage ?? null, metric],
+     WHERE study_id = ? AND trial_id = ? AND action_index IS NOT DISTINCT FROM ?::INTEGER AND metric = ?`,
+    [study_id, trial_id, action_index ?? null, metric],
   );
   const series_id = named.getRows()[0]?.[0] as bigint | undefined; // BIGINT
   if (series_id === undefined) return null;

@@ -42,10 +42,10 @@ function trialKey({ study_id, trial_id }: Where | Points): string {
 function seriesKey(
   study_id: unknown,
   trial_id: unknown,
-  stage: number | null,
+  action_index: number | null,
   metric: unknown,
 ): string {
-  return JSON.stringify([study_id, trial_id, stage, metric]);
+  return JSON.stringify([study_id, trial_id, action_index, metric]);
 }
 
 /** An empty batch. What it forgets goes before what it adds. */
@@ -89,12 +89,17 @@ async function knownSeries(
   const found = new Map<string, bigint>();
   for (let from = 0; from < trials.length; from += KEYS) {
     const some = trials.slice(from, from + KEYS);
-    const sql = `SELECT study_id, trial_id, stage, metric, series_id FROM metric_series
+    const sql = `SELECT study_id, trial_id, action_index, metric, series_id FROM metric_series
       WHERE (study_id, trial_id) IN (VALUES ${some.map(() => "(?, ?)").join(", ")})`;
     const keys = some.flatMap((key) => JSON.parse(key) as string[]); // made by trialKey
     const rows = (await connection.runAndReadAll(sql, keys)).getRows();
-    for (const [study_id, trial_id, stage, metric, series_id] of rows) {
-      const key = seriesKey(study_id, trial_id, stage === null ? null : Number(stage), metric);
+    for (const [study_id, trial_id, action_index, metric, series_id] of rows) {
+      const key = seriesKey(
+        study_id,
+        trial_id,
+        action_index === null ? null : Number(action_index),
+        metric,
+      );
       found.set(key, series_id as bigint); // BIGINT
     }
   }
@@ -125,16 +130,16 @@ async function seriesOf(
   const series = await knownSeries(connection, trials);
   const appender = await connection.createAppender("metric_series");
   try {
-    for (const { points: { study_id, trial_id, stage, metrics } } of pending) {
+    for (const { points: { study_id, trial_id, action_index, metrics } } of pending) {
       for (const metric of metrics) {
-        const key = seriesKey(study_id, trial_id, stage ?? null, metric);
+        const key = seriesKey(study_id, trial_id, action_index ?? null, metric);
         if (series.has(key)) continue;
         const series_id = seriesNumber(key);
         series.set(key, series_id);
         appender.appendBigInt(series_id);
         for (const text of [study_id, trial_id]) appender.appendVarchar(text);
-        if (stage === undefined) appender.appendNull();
-        else appender.appendBigInt(BigInt(stage));
+        if (action_index === undefined) appender.appendNull();
+        else appender.appendBigInt(BigInt(action_index));
         appender.appendVarchar(metric);
         appender.endRow();
       }
@@ -157,13 +162,13 @@ function* pieces(
   series: ReadonlyMap<string, bigint>,
 ): Generator<Piece> {
   for (const { points, position } of pending) {
-    const { study_id, trial_id, stage = null, metrics, rows } = points;
+    const { study_id, trial_id, action_index = null, metrics, rows } = points;
     const places = constant(BigInt(position), rows);
     const step = toInt64(decodeIntegers(points.step, rows));
     const happened_at = toInt64(decodeIntegers(points.happened_at, rows), 1000); // microseconds
     const values = decodeValues(points);
     for (const [i, metric] of metrics.entries()) {
-      const series_id = series.get(seriesKey(study_id, trial_id, stage, metric))!; // made by seriesOf
+      const series_id = series.get(seriesKey(study_id, trial_id, action_index, metric))!; // made by seriesOf
       yield [constant(series_id, rows), places, step, happened_at, values[i]!];
     }
   }

@@ -3,7 +3,7 @@ import { adds, type Change, moment, type Row } from "./change.ts";
 
 type RecordOf<T extends JournalRecord["type"]> = Extract<JournalRecord, { type: T }>;
 
-/** Memory, CPU and power at a moment of a stage. */
+/** Memory, CPU and power at a moment of a call. */
 export function resourceRows(record: RecordOf<"resources">, position: number): Change[] {
   const { type: _, at, ...figures } = record;
   return adds("resources", [{ ...figures, position, happened_at: moment(at) }]);

@@ -14,7 +14,7 @@ import {
 import { PROTOCOL_TABLES, protocolRows } from "./protocol_rows.ts";
 import { energyRows, layerRows, layerScoreRows, resourceRows } from "./reading_rows.ts";
 import { SCORED_TABLES, scoredRows } from "./scored_rows.ts";
-import { stageDecisionRows, stageRows } from "./stage_rows.ts";
+import { actionFigureRows, stageDecisionRows } from "./stage_rows.ts";
 import { alertRows, logRows, noteRows } from "./said_rows.ts";
 import { resumedRows, studyRows } from "./study_rows.ts";
 import { closedTrialRows, openedTrialRows } from "./trial_rows.ts";
@@ -40,10 +40,10 @@ export function recordChanges(record: JournalRecord, position: number): Change[]
       return closedTrialRows(record.trial, position);
     case "artifact_written":
       return artifactRows(record, position);
-    case "stage_evaluated":
-      return stageRows(record, position);
+    case "action_evaluated":
+      return actionFigureRows(record, position);
     case "samples_written": {
-      if (record.stage !== undefined) return []; // samples are those of the finished model
+      if (record.action_index !== undefined) return []; // samples are those of the finished model
       const { study_id, trial_id, fidelity, path, rows, sha256 } = record;
       const where = { study_id, trial_id, fidelity };
       return [

@@ -9,7 +9,7 @@ export function alertRows(record: RecordOf<"alert">, position: number): Change[]
   return adds("alerts", [{ ...alert, outcome, position, happened_at: moment(at) }]);
 }
 
-/** A log's last word: a stage that ran twice has one file. */
+/** A log's last word: a call that ran twice has one file. */
 export function logRows(record: RecordOf<"log_written">, position: number): Change[] {
   const { type: _, at, ...log } = record;
   return [

@@ -2,14 +2,14 @@ import { type JournalRecord, knobWords } from "../../../core/mod.ts";
 import { adds, type Change, moment } from "./change.ts";
 
 /** Quality in the midst of a chain. */
-export function stageRows(
-  record: Extract<JournalRecord, { type: "stage_evaluated" }>,
+export function actionFigureRows(
+  record: Extract<JournalRecord, { type: "action_evaluated" }>,
   position: number,
 ): Change[] {
-  const { study_id, trial_id, stage, attempt, artifact_id } = record;
-  const about = { study_id, trial_id, position, stage, attempt, artifact_id };
+  const { study_id, trial_id, action_index, attempt, artifact_id } = record;
+  const about = { study_id, trial_id, position, action_index, attempt, artifact_id };
   return adds(
-    "stage_measurements",
+    "action_measurements",
     record.measurements.map((one) => ({
       ...about,
       metric: one.metric,

@@ -23,7 +23,7 @@ const TRIAL_TABLES = [
 
 const RUN_TABLES = [
   "trial_artifacts",
-  "stage_measurements",
+  "action_measurements",
   "samples",
   "sample_files",
   "protocols",
@@ -116,7 +116,7 @@ export function openedTrialRows(
       failure_kind: null,
       failure_message: null,
       failure_hint: null,
-      failure_stage: null,
+      failure_phase: null,
       started_at: moment(record.at),
       finished_at: null,
       seconds: null,
@@ -157,7 +157,7 @@ function trialRow(trial: Trial, position: number): Row {
     failure_kind: trial.failure?.kind ?? null,
     failure_message: trial.failure?.message ?? null,
     failure_hint: trial.failure?.hint ?? null,
-    failure_stage: trial.failure?.stage ?? null,
+    failure_phase: trial.failure?.phase ?? null,
     started_at,
     finished_at,
     seconds: secondsBetween(started_at, finished_at),
@@ -202,13 +202,13 @@ export function closedTrialRows(trial: Trial, position: number): Change[] {
     ...adds(
       "gate_decisions",
       trial.gates.map((
-        { stage, attempt, artifact_id, parent_id, adjustment, ...more },
+        { action_index, attempt, artifact_id, parent_id, adjustment, ...more },
         gate_index,
       ) => ({
         ...key,
         gate_index,
         ...judgedBy(more),
-        stage: stage ?? null,
+        action_index: action_index ?? null,
         attempt: attempt ?? null,
         artifact_id: artifact_id ?? null,
         parent_id: parent_id ?? null,
@@ -232,11 +232,11 @@ export function closedTrialRows(trial: Trial, position: number): Change[] {
     ...adds("reward_terms", (trial.reward?.terms ?? []).map((one) => ({ ...key, ...one }))),
     ...adds(
       "spans",
-      trial.spans.map(({ phase = null, stage = null, ...one }, span_index) => ({
+      trial.spans.map(({ phase = null, action_index = null, ...one }, span_index) => ({
         ...key,
         span_index,
         phase,
-        stage,
+        action_index,
         ...one,
       })),
     ),

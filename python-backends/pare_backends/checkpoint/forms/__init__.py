@@ -17,7 +17,7 @@ from pare_backends.checkpoint.forms.seeds import SeedTensor
 from pare_backends.checkpoint.forms.table import TableTensor
 from pare_backends.checkpoint.forms.vectors import VectorTensor
 from pare_backends.checkpoint.stored import StoredTensors
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 
 __all__ = [
     "CONFIG_KEYS",
@@ -77,13 +77,13 @@ def read_forms(
 ) -> tuple[dict[str, StoredTensor], set[str]]:
     """(layers that are not plain floats, names of the tensors that they are made of).
 
-    raises: StageFailure where config.json declares a form of a later pare, or one that a layer's
+    raises: CallFailure where config.json declares a form of a later pare, or one that a layer's
     parts are gone of
     """
     known = [form.FORM for form in REGISTERED]
     for name in own_forms(config):
         if name not in known:
-            raise StageFailure(
+            raise CallFailure(
                 "bad_input",
                 f"Cannot read the checkpoint: its weights are stored as {name!r}, this pare knows"
                 f" {', '.join(known)}",
@@ -103,7 +103,7 @@ def check_declared(forms: Mapping[str, type[StoredTensor]], config: Mapping[str,
         declared = config[OWN_FORMS][name]
         for layer in declared.get("layers", ()) if isinstance(declared, dict) else ():
             if layer not in forms or name != forms[layer].FORM:
-                raise StageFailure(
+                raise CallFailure(
                     "bad_input",
                     f"Cannot read {layer}: config.json says that it is stored as {name}, its file"
                     " does not hold it so",

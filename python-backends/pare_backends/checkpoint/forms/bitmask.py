@@ -21,7 +21,7 @@ import numpy as np
 from pare_backends.checkpoint.forms.floats import half
 from pare_backends.checkpoint.forms.form import StoredTensor
 from pare_backends.checkpoint.stored import StoredTensors
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 
 VERSION = 1
 BYTES_A_DIMENSION = 8  # the shape is int64
@@ -86,14 +86,14 @@ class BitmaskTensor(StoredTensor):
     def check(self, name: str) -> None:
         bits = int(np.bitwise_count(self.mask).sum())
         if self.mask.shape != (math.ceil(self.size / 8),) or self.values.shape != (bits,):
-            raise StageFailure(
+            raise CallFailure(
                 "bad_input",
                 f"Cannot read {name}: its mask has {self.mask.size} bytes with {bits} bits set, for"
                 f" {self.size} weights and {self.values.size} values",
                 hint="The checkpoint is damaged: copy or make it again",
             )
         if not np.isfinite(self.values).all():
-            raise StageFailure("not_a_number", f"Cannot store {name}: its weights are not finite")
+            raise CallFailure("not_a_number", f"Cannot store {name}: its weights are not finite")
 
     @classmethod
     def layers(cls, names: Collection[str]) -> list[str]:

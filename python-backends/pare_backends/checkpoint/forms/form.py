@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from pare_backends.checkpoint.stored import StoredTensors
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 
 
 class StoredTensor(ABC):
@@ -57,7 +57,7 @@ class StoredTensor(ABC):
 
     @abstractmethod
     def check(self, name: str) -> None:
-        """Raises `StageFailure` where the parts do not fit together or are no numbers."""
+        """Raises `CallFailure` where the parts do not fit together or are no numbers."""
 
     @classmethod
     @abstractmethod
@@ -71,10 +71,10 @@ class StoredTensor(ABC):
 
     @classmethod
     def found_parts(cls, stored: StoredTensors, layer: str) -> list[np.ndarray]:
-        """The parts of a layer in the order of `PARTS`; raises `StageFailure` where one is gone."""
+        """The parts of a layer in the order of `PARTS`; raises `CallFailure` where one is gone."""
         missing = [part for part in cls.PARTS if f"{layer}{part}" not in stored]
         if missing:
-            raise StageFailure(
+            raise CallFailure(
                 "bad_input",
                 f"Cannot read {layer}: it is stored as {cls.FORM}, and its file has no"
                 f" {layer}{missing[0]}",

@@ -23,7 +23,7 @@ from pare_backends.checkpoint.forms.grid_config import (
 )
 from pare_backends.checkpoint.forms.packing import pack, packed_columns, unpack
 from pare_backends.checkpoint.stored import StoredTensors
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 
 HALF_RELATIVE_ERROR = 2.0**-10
 """Largest relative error of rounding a normal float32 to float16, with room for its last bit."""
@@ -154,20 +154,20 @@ class GridTensor(StoredTensor):
         rows, columns = self.ints.shape
         width = columns if self.group_size == -1 else self.group_size
         if columns % width != 0:
-            raise StageFailure(
+            raise CallFailure(
                 "invalid",
                 f"Cannot quantize {name} in groups of {width}: it must divide the row's {columns}"
                 " weights",
             )
         if self.scales.shape != (rows, columns // width):
-            raise StageFailure(
+            raise CallFailure(
                 "crash",
                 f"Cannot store {name}: its scales are {self.scales.shape}, expected"
                 f" {(rows, columns // width)}",
             )
         inputs = 1.0 if self.activation_scale is None else self.activation_scale
         if not (np.isfinite(self.scales).all() and np.isfinite(inputs) and inputs > 0):
-            raise StageFailure("not_a_number", f"Cannot quantize {name}: its scales are not finite")
+            raise CallFailure("not_a_number", f"Cannot quantize {name}: its scales are not finite")
 
     @classmethod
     def layers(cls, names: Collection[str]) -> list[str]:
@@ -180,7 +180,7 @@ class GridTensor(StoredTensor):
         if f"{layer}.weight_packed" not in stored:
             ints = stored[f"{layer}.weight"]
             if ints.dtype != np.int8:
-                raise StageFailure(
+                raise CallFailure(
                     "bad_input", f"Cannot read {layer}: its weights are {ints.dtype}, expected int8"
                 )
             bits, columns, zero_points = 8, ints.shape[1], None

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pare_backends.checkpoint.forms.packing import packed_columns
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 
 PACKED = "pack-quantized"
 INTEGERS = "int-quantized"
@@ -105,11 +105,11 @@ def declared_bits(config: Mapping[str, Any], layer: str, words: int, columns: in
     group = group_naming(config, layer)
     bits = None if group is None else (group.get("weights") or {}).get("num_bits")
     if not isinstance(bits, int):
-        raise StageFailure(
+        raise CallFailure(
             "bad_input", f"Cannot read {layer}: config.json declares no bits for its packed weights"
         )
     if words != packed_columns(columns, bits):
-        raise StageFailure(
+        raise CallFailure(
             "bad_input",
             f"Cannot read {layer}: a row of {columns} weights at {bits} bits takes"
             f" {packed_columns(columns, bits)} words, the file has {words}",

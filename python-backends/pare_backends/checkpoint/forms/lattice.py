@@ -20,7 +20,7 @@ from pare_backends.checkpoint.forms.bit_codes import pack_codes, packed_bytes, u
 from pare_backends.checkpoint.forms.entropy import decode_planes, encode_planes
 from pare_backends.checkpoint.forms.form import StoredTensor
 from pare_backends.checkpoint.stored import StoredTensors
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 
 VERSION = 1
 PLANE_BYTES, BYTES_A_DIMENSION = 16, 8
@@ -124,7 +124,7 @@ class LatticeTensor(StoredTensor):
         try:
             planes = decode_planes(self.codes, PLANES, self.pairs)
         except ValueError as error:
-            raise StageFailure(
+            raise CallFailure(
                 "bad_input",
                 f"Cannot decode weights stored as a lattice: {error}",
                 hint="The checkpoint is damaged: copy or make it again",
@@ -138,7 +138,7 @@ class LatticeTensor(StoredTensor):
         """The pairs of these numbers. numbers: (n,) int64; returns: (n, 2) float32"""
         outside, point = np.divmod(numbers, self.profile.points + 1)
         if outside.size and int(outside.max()) > self.profile.classes:
-            raise StageFailure(
+            raise CallFailure(
                 "bad_input",
                 f"Cannot decode weights stored as a lattice: a pair is of class {outside.max()},"
                 f" of {self.profile.classes}",
@@ -175,7 +175,7 @@ class LatticeTensor(StoredTensor):
         fits = self.profile.fits
         expected = packed_bytes(self.pairs, self.profile.pair_bits) if fits else -1
         if not fits or (not self.entropy_coded and self.codes.shape != (expected,)):
-            raise StageFailure(
+            raise CallFailure(
                 "bad_input",
                 f"Cannot read {name}: {self.codes.size} bytes of pairs of weights, with"
                 f" {self.profile.points} points and {self.profile.most_classes} classes, are not"
@@ -183,7 +183,7 @@ class LatticeTensor(StoredTensor):
                 hint="The checkpoint is damaged: copy or make it again",
             )
         if not np.isfinite(self.plane).all() or self.plane.side <= 0:
-            raise StageFailure("not_a_number", f"Cannot store {name}: its plane is not finite")
+            raise CallFailure("not_a_number", f"Cannot store {name}: its plane is not finite")
 
     @classmethod
     def layers(cls, names: Collection[str]) -> list[str]:
@@ -195,7 +195,7 @@ class LatticeTensor(StoredTensor):
         codes, profile, plane, shape = cls.found_parts(stored, layer)
         settings = [int(n) for n in profile.reshape(-1)]
         if len(settings) not in (3, 4) or settings[3:] not in ([], [1]) or plane.shape != (4,):
-            raise StageFailure("bad_input", f"Cannot read {layer}: its lattice is not a lattice")
+            raise CallFailure("bad_input", f"Cannot read {layer}: its lattice is not a lattice")
         own = LatticeProfile(*settings[:3])
         dimensions = tuple(int(n) for n in shape)
         place = Plane(*(float(n) for n in plane))
@@ -223,7 +223,7 @@ def numbers_of_planes(planes: Sequence[np.ndarray], profile: LatticeProfile) -> 
     steps = math.isqrt(profile.points)
     outside, row, column = (plane.astype(np.int64) for plane in planes)
     if (row > steps).any() or (column >= steps).any():
-        raise StageFailure(
+        raise CallFailure(
             "bad_input",
             "Cannot decode weights stored as a lattice: a pair lies outside of the square",
             hint="The checkpoint is damaged: copy or make it again",

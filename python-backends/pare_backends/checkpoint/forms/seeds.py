@@ -17,7 +17,7 @@ from pare_backends.checkpoint.forms.bit_codes import pack_codes, packed_bytes, u
 from pare_backends.checkpoint.forms.form import StoredTensor
 from pare_backends.checkpoint.forms.shift_register import TAPS, projections
 from pare_backends.checkpoint.stored import StoredTensors
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 
 VERSION = 1
 NIBBLE = 4  # bits of the exponent and of each coefficient, from −8 to 7
@@ -111,7 +111,7 @@ class SeedTensor(StoredTensor):
         width, rows, columns = self.profile
         seeds = (codes & np.uint64((1 << width) - 1)).astype(np.int64)
         if not seeds.all():
-            raise StageFailure(
+            raise CallFailure(
                 "bad_input",
                 "Cannot decode weights stored as seeds: a block's seed is 0, which no register has",
                 hint="The checkpoint is damaged: copy or make it again",
@@ -142,7 +142,7 @@ class SeedTensor(StoredTensor):
         profile, columns = self.profile, self.matrix_shape[1]
         expected = packed_bytes(self.blocks, profile.block_bits) if profile.fits else 0
         if not expected or columns % profile.block_weights or self.codes.shape != (expected,):
-            raise StageFailure(
+            raise CallFailure(
                 "bad_input",
                 f"Cannot read {name}: {self.codes.size} bytes of blocks of {profile.block_weights}"
                 f" weights, {profile.block_bits} bits each, are not {self.matrix_shape[0]} rows of"
@@ -150,7 +150,7 @@ class SeedTensor(StoredTensor):
                 hint="The checkpoint is damaged: copy or make it again",
             )
         if not np.isfinite(self.scale):
-            raise StageFailure("not_a_number", f"Cannot store {name}: its scale is not finite")
+            raise CallFailure("not_a_number", f"Cannot store {name}: its scale is not finite")
 
     @classmethod
     def layers(cls, names: Collection[str]) -> list[str]:

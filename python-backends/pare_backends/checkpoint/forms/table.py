@@ -17,7 +17,7 @@ import numpy as np
 from pare_backends.checkpoint.forms.form import StoredTensor
 from pare_backends.checkpoint.forms.number_tables import table
 from pare_backends.checkpoint.stored import StoredTensors
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 
 VERSION = 1
 SCALE_BLOCK = 256
@@ -147,7 +147,7 @@ class TableTensor(StoredTensor):
         kind = np.float32 if self.format.scales == "float32" else np.uint8
         typed = self.codes.dtype == np.uint8 and self.scales.codes.dtype == kind
         if self.codes.shape != (expected,) or found != lengths or not typed:
-            raise StageFailure(
+            raise CallFailure(
                 "bad_input",
                 f"Cannot read {name}: {self.codes.size} bytes of codes with {found[0]} scales are"
                 f" not {' by '.join(str(n) for n in self.matrix)} weights in"
@@ -156,7 +156,7 @@ class TableTensor(StoredTensor):
             )
         lost = self.format.numbers == "e4m3" and bool(((self.codes & 0x7F) == 0x7F).any())
         if lost or not np.isfinite(self.scales.values(self.format.scales)).all():
-            raise StageFailure(
+            raise CallFailure(
                 "not_a_number", f"Cannot store {name}: a weight or a scale of it is not finite"
             )
 
@@ -170,7 +170,7 @@ class TableTensor(StoredTensor):
         codes, profile, scales, of_scales, shape = cls.found_parts(stored, layer)
         known = profile.shape == (4,) and profile[0] == VERSION and shape.shape == (2,)
         if not known or not 0 <= profile[1] < len(FORMATS) or profile[2] < 1 or shape.min() < 1:
-            raise StageFailure(
+            raise CallFailure(
                 "bad_input",
                 f"Cannot read {layer}: this pare knows no such table of numbers",
                 hint="Read it with the pare that wrote it, or a later one",

@@ -17,7 +17,7 @@ import numpy as np
 from pare_backends.checkpoint.forms.bit_codes import pack_codes, packed_bytes, unpack_codes
 from pare_backends.checkpoint.forms.form import StoredTensor
 from pare_backends.checkpoint.stored import StoredTensors
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 
 VERSION = 1
 MOST_CODE_BITS, MOST_LENGTH = 16, 64
@@ -176,7 +176,7 @@ class VectorTensor(StoredTensor):
         self.check_shapes(name)
         numbers = (self.centroids, self.row_scales, self.scale, self.outliers.values)
         if not all(np.isfinite(values).all() for values in numbers):
-            raise StageFailure("not_a_number", f"Cannot store {name}: its codebook is not finite")
+            raise CallFailure("not_a_number", f"Cannot store {name}: its codebook is not finite")
 
     def check_shapes(self, name: str) -> None:
         """Raises where the parts are not those of one matrix."""
@@ -194,7 +194,7 @@ class VectorTensor(StoredTensor):
             and self.outliers.values.shape == (rows, len(places))
         )
         if not fits:
-            raise StageFailure(
+            raise CallFailure(
                 "bad_input",
                 f"Cannot read {name}: {self.codes.size} bytes of vectors of {profile.length}"
                 f" weights, {profile.code_bits} bits each, with {len(self.centroids)} centroids,"

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pare_backends.checkpoint.load import load_dequantized, load_tokenizer
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 from pare_backends.models.window_files import content_hash, read_rows, readable, write_rows
 from pare_backends.progress import Report
 
@@ -89,7 +89,7 @@ class Original:
     def of(self, window: Sequence[int], vocabulary: int) -> Distributions:
         """What was kept of a window.
 
-        raises: StageFailure "bad_input" where it is of another model, or the trial's vocabulary
+        raises: CallFailure "bad_input" where it is of another model, or the trial's vocabulary
             differs
         """
         return read_distributions(self.path(window), self.identity, vocabulary)
@@ -98,12 +98,12 @@ class Original:
 def original_model(directory: str, artifact_id: str, cache_dir: str, tokenizer: Any) -> Original:
     """The original that a model with this tokenizer is held against.
 
-    raises: StageFailure "bad_input" where the original has another tokenizer
+    raises: CallFailure "bad_input" where the original has another tokenizer
     """
     place = Path(directory)
     own, theirs = tokenizer_hash(load_tokenizer(place)), tokenizer_hash(tokenizer)
     if own != theirs:
-        raise StageFailure(
+        raise CallFailure(
             "bad_input",
             "Cannot hold a model against the original as its tokenizer is another one: the hashes"
             f" of their vocabularies are {theirs} and {own}",
@@ -122,7 +122,7 @@ def keep(original: Original, windows: Sequence[Sequence[int]], model: Any, repor
     not depend on which others were missing with it. model: the original, loaded; None: it is loaded
     for this and let go of again.
 
-    raises: StageFailure "not_a_number" where a logit is none, "disk_full" where a file cannot be
+    raises: CallFailure "not_a_number" where a logit is none, "disk_full" where a file cannot be
         written
     """
     import torch
@@ -140,7 +140,7 @@ def keep(original: Original, windows: Sequence[Sequence[int]], model: Any, repor
             with torch.inference_mode():
                 logits = model(tokens).logits[0, :-1]
             if not torch.isfinite(logits).all():
-                raise StageFailure(
+                raise CallFailure(
                     "not_a_number",
                     "Cannot keep what the original says: its logits are not finite",
                 )
@@ -208,7 +208,7 @@ def read_distributions(path: Path, identity: str, vocabulary: int) -> Distributi
     said = bytes(kept["identity"].tolist()).decode()
     wanted = f"{identity} {vocabulary}"
     if said != wanted:
-        raise StageFailure(
+        raise CallFailure(
             "bad_input",
             "Cannot compare with the original: what is kept is of the model, tokenizer and"
             f" vocabulary {said}, wanted is {wanted}",

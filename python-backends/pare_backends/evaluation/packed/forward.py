@@ -13,13 +13,13 @@ import torch
 from transformers.cache_utils import DynamicLayer
 
 from pare_backends.evaluation.packed.packing import PackedRow, attention
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 
 
 def require_finite(broken: bool, where: str) -> None:
     """Raises where a model's logits are no numbers."""
     if broken:
-        raise StageFailure(
+        raise CallFailure(
             "not_a_number",
             f"Cannot score {where}: the model's logits are not finite",
             hint="The strategy broke the model; take more bits or smaller groups",

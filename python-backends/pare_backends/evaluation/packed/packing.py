@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 
 SHORTEST_PREFIX = 64
 """Tokens from which on a common prefix is worth a key-value cache."""
@@ -61,14 +61,14 @@ def group_requests(
     found: dict[tuple[int, ...], list[Branch]] = {}
     for number, (context, continuation) in enumerate(requests):
         if len(continuation) == 0:
-            raise StageFailure(
+            raise CallFailure(
                 "bad_input",
                 f"Cannot score answer {number + 1} of {len(requests)} as it has no token: it is "
                 "empty, or the model's tokenizer knows nothing in it",
                 hint="give the model's own tokenizer, or leave empty answers out of the data",
             )
         if len(continuation) > max_length:
-            raise StageFailure(
+            raise CallFailure(
                 "bad_input",
                 f"Cannot score an answer of {len(continuation)} tokens: the model reads "
                 f"{max_length}",

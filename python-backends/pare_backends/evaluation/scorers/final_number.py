@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pare_backends.evaluation.scoring.answer import Answer, Score
 from pare_backends.evaluation.scoring.readings import Reading, best_reading
 from pare_backends.evaluation.tasks.records import Row
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 
 NUMBER = r"(?:(?<![\d.)])-)?(?:\d[\d,]*(?:\.\d+)?|\.\d+)"
 """A minus after a digit or a bracket is a subtraction, not a sign."""
@@ -44,7 +44,7 @@ def read_number(text: str, gold: str) -> Reading:
     """Right where the final number is within 0.01 of the gold answer's."""
     wanted, answer = final_number(gold), final_number(text)
     if wanted is None:
-        raise StageFailure("bad_input", f"Cannot score against {gold!r}: it holds no number")
+        raise CallFailure("bad_input", f"Cannot score against {gold!r}: it holds no number")
     if answer is None:
         return Reading(None, False)
     return Reading(answer, abs(float(answer) - float(wanted)) < NUMBER_TOLERANCE)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pare_backends.evaluation.scoring.answer import Answer, Score
 from pare_backends.evaluation.scoring.readings import Reading, best_reading
 from pare_backends.evaluation.tasks.records import Row
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 
 BOXES = ("\\boxed", "\\fbox")
 STATED = re.compile(r"Final Answer: The final answer is(.*?)\. I hope it is correct", re.DOTALL)
@@ -30,7 +30,7 @@ def read_boxed(text: str, solution: str) -> Reading:
     """Right where the last box, else the stated answer, equals the solution's box."""
     wanted, answer = last_box(solution), final_answer(text)
     if wanted is None:
-        raise StageFailure("bad_input", f"Cannot score against {solution[-80:]!r}: it has no box")
+        raise CallFailure("bad_input", f"Cannot score against {solution[-80:]!r}: it has no box")
     return Reading(answer, answer is not None and same_answer(answer, wanted), wanted)
 
 

@@ -10,7 +10,7 @@ from pare_backends.evaluation.scoring.answer import OWN, Answer, Score
 from pare_backends.evaluation.scoring.context import Scoring
 from pare_backends.evaluation.tasks.groups import groups_of, split_rows
 from pare_backends.evaluation.tasks.lm_task import build_task
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ def _said(name: str, kind: str, metric: str, answer: Answer) -> list[list[Any]]:
         return [list(answer.texts) or [""]]
     by_greedy = metric == "exact_match" or kind == "loglikelihood"
     if answer.greedy is None and by_greedy:
-        raise StageFailure(
+        raise CallFailure(
             "bad_input",
             f"Cannot score {name} by {metric}: whether greedy decoding gives a text was not kept",
             hint="Evaluate the model again: later versions keep it",
@@ -85,13 +85,13 @@ def _parsed(kind: str, read: Sequence[Any]) -> str | None:
     return read[0] if isinstance(read[0], str) else str(read[0][0])
 
 
-def _no_metric(scoring: Scoring, wanted: str, lm_task: Any, row: Sequence[Any]) -> StageFailure:
+def _no_metric(scoring: Scoring, wanted: str, lm_task: Any, row: Sequence[Any]) -> CallFailure:
     known: set[str] = set()
     for one in lm_task._filters:
         one.apply(list(row))
         values = lm_task.process_results(row[0].doc, [i.filtered_resps[one.name] for i in row])
         known |= {f"{metric},{one.name}" for metric in values}
-    return StageFailure(
+    return CallFailure(
         "bad_input",
         f'Cannot read the metric "{wanted}" of {scoring.task.task}: lm-eval gives '
         f"{', '.join(sorted(known))}",

@@ -21,7 +21,7 @@ from pare_backends.evaluation.scoring.answer import OWN, Score
 from pare_backends.evaluation.scoring.context import Scoring, Surroundings
 from pare_backends.evaluation.tasks.records import Row
 from pare_backends.evaluation.tasks.wire_task import WireTask
-from pare_backends.failures import StageFailure, one_line
+from pare_backends.failures import CallFailure, one_line
 from pare_backends.sandbox.verdict import CodeTest, Verdict, judge, source_hash
 
 LATER = 10
@@ -52,7 +52,7 @@ def mbpp(row: Row) -> tuple[str, CodeTest]:
     try:
         body = ast.parse(row["code"]).body
     except SyntaxError as error:
-        raise StageFailure(
+        raise CallFailure(
             "bad_input",
             f"Cannot read the reference code of MBPP {row['task_id']}: {one_line(error)}",
         ) from error

@@ -17,7 +17,7 @@ from pare_backends.evaluation.scoring.summing import (
     unscored,
 )
 from pare_backends.evaluation.tasks.wire_task import WireScorer
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Output:
 
 def score_beside(
     asked: AskedTask, scorer: WireScorer, around: Surroundings, output: Output
-) -> tuple[dict[str, Any], StageFailure | None]:
+) -> tuple[dict[str, Any], CallFailure | None]:
     """A `ScoredTask` of `core/schemas/scoring/scored.ts`, and why it has no figure; None: it
     has."""
     scoring = Scoring(asked.task, scorer, asked.documents, asked.rows, asked.answers, around)

@@ -11,7 +11,7 @@ from pare_backends.evaluation.scoring.answer import Answer
 from pare_backends.evaluation.tasks.documents import Documents
 from pare_backends.evaluation.tasks.records import Row
 from pare_backends.evaluation.tasks.wire_task import WireScorer, WireTask
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 from pare_backends.progress import Report
 
 if TYPE_CHECKING:
@@ -49,9 +49,9 @@ class Scoring:
         return {} if self.task.window_tokens is not None else self.documents.rows[number]
 
     def judge(self) -> ServedLM:
-        """The model that judges. Raises `StageFailure` where none was named."""
+        """The model that judges. Raises `CallFailure` where none was named."""
         if self.around.judge is None:
-            raise StageFailure(
+            raise CallFailure(
                 "bad_input",
                 f"Cannot score {self.task.task} by {self.scorer.scorer}: it asks a judge, and none"
                 " is named",

@@ -15,7 +15,7 @@ from pare_backends.evaluation.scoring.answer import Answer
 from pare_backends.evaluation.scoring.programs import has_programs, unlisted
 from pare_backends.evaluation.tasks.documents import Documents
 from pare_backends.evaluation.tasks.wire_task import WireTask
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 
 FIELDS = {field.name for field in dataclasses.fields(SampleResult)}
 KEEP_THEM = "Evaluate the model again with --answer-chars {chars}: its answers are then kept whole"
@@ -24,13 +24,11 @@ SPECIAL = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 
 def kept_answers(task: WireTask, path: Path, documents: Documents | None) -> AskedTask:
     """The task's answers of a samples file. documents: None for a text, whose windows are no rows.
-    Raises `StageFailure` where an answer is not there, is cut, or is to another row than that of
+    Raises `CallFailure` where an answer is not there, is cut, or is to another row than that of
     today's data."""
     rows = [row for row in _read(path) if row["task"] == task.task]
     if not rows:
-        raise StageFailure(
-            "bad_input", f"Cannot score {task.task}: {path.name} has no sample of it"
-        )
+        raise CallFailure("bad_input", f"Cannot score {task.task}: {path.name} has no sample of it")
     answers = [_answer(task, row) for row in rows]
     _require_whole(task, rows, answers)
     numbers = [int(row["sample_id"]) for row in rows]
@@ -134,7 +132,7 @@ def _require_whole(
         if cut
         else (f"{len(lost)} of {len(rows)} answers were not kept as they were written")
     )
-    raise StageFailure(
+    raise CallFailure(
         "bad_input",
         f"Cannot score {task.task} again: {why} (sample {lost[0]['sample_id']}"
         + (f"; the longest has {longest} characters)" if lengths else ")"),
@@ -147,7 +145,7 @@ def _require_same(task: WireTask, rows: Sequence[Mapping[str, Any]], documents: 
         number = int(row["sample_id"])
         known = documents.hashes[number] if 0 <= number < len(documents.hashes) else "no row"
         if known != row["sample_hash"]:
-            raise StageFailure(
+            raise CallFailure(
                 "bad_input",
                 f"Cannot score {task.task} again: row {number} of its data is another one than was"
                 f" asked (its hash is {known}, it was {row['sample_hash']})",

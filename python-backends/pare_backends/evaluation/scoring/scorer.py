@@ -14,7 +14,7 @@ from pare_backends.evaluation.scoring.answer import OWN, Answer, Score
 from pare_backends.evaluation.scoring.context import Scoring
 from pare_backends.evaluation.scoring.programs import has_programs
 from pare_backends.evaluation.tasks.wire_task import WireScorer, WireTask
-from pare_backends.failures import StageFailure, one_line
+from pare_backends.failures import CallFailure, one_line
 from pare_backends.method_file import load_own_file
 from pare_backends.protocol import build
 
@@ -28,12 +28,12 @@ def module_of(scorer: WireScorer) -> ModuleType:
     else:
         name = f"{PACKAGE}.{scorer.scorer}"
         if not scorer.scorer.isidentifier() or importlib.util.find_spec(name) is None:
-            raise StageFailure(
+            raise CallFailure(
                 "bad_input", f'Cannot load the scorer "{scorer.scorer}": none is here'
             )
         module = importlib.import_module(name)
     if not hasattr(module, "score") and not hasattr(module, "score_all"):
-        raise StageFailure(
+        raise CallFailure(
             "bad_input",
             f"Cannot load the scorer {scorer.scorer}: it defines neither score nor score_all",
         )
@@ -41,7 +41,7 @@ def module_of(scorer: WireScorer) -> ModuleType:
 
 
 def score_answers(scoring: Scoring) -> list[Score]:
-    """A score for each of the answers. Raises `StageFailure` where the scorer fails, or gives
+    """A score for each of the answers. Raises `CallFailure` where the scorer fails, or gives
     what it does not declare."""
     scorer = scoring.scorer
     _require_form(scoring)
@@ -53,10 +53,10 @@ def score_answers(scoring: Scoring) -> list[Score]:
             if hasattr(module, "score_all")
             else _one_by_one(module, scoring, params)
         )
-    except StageFailure:
+    except CallFailure:
         raise
     except Exception as error:  # whatever a third party's code raises
-        raise StageFailure(
+        raise CallFailure(
             "bad_input",
             f"Cannot score {scoring.task.task} by {scorer.scorer}: it fails with"
             f" {type(error).__name__}: {one_line(error, 160)}",
@@ -82,7 +82,7 @@ def _require_form(scoring: Scoring) -> None:
     # One program a problem is a text.
     if form in reads or (form == "text" and "programs" in reads):
         return
-    raise StageFailure(
+    raise CallFailure(
         "bad_input",
         f"Cannot score {scoring.task.task} by {scoring.scorer.scorer}: it reads"
         f" {' or '.join(reads)}, and the answers are {form}",
@@ -106,7 +106,7 @@ def _one_by_one(module: ModuleType, scoring: Scoring, params: Any) -> list[Score
         try:
             found.append(module.score(answer, scoring.row(row), params))
         except KeyError as error:
-            raise StageFailure(
+            raise CallFailure(
                 "bad_input",
                 f"Cannot score row {row} of {name} by {scoring.scorer.scorer}: it has no field"
                 f" {error} (found: {', '.join(scoring.row(row))})",
@@ -120,20 +120,20 @@ def _check(scoring: Scoring, scores: Sequence[Score]) -> None:
     scorer = scoring.scorer
     told = f"Cannot score {scoring.task.task} by {scorer.scorer}"
     if len(scores) != len(scoring.answers):
-        raise StageFailure(
+        raise CallFailure(
             "bad_input", f"{told}: it gives {len(scores)} scores for {len(scoring.answers)} answers"
         )
     declared = {one.metric for one in scorer.metrics}
     for row, score in zip(scoring.rows, scores, strict=True):
         given = set(score.values)
         if given - declared:
-            raise StageFailure(
+            raise CallFailure(
                 "bad_input",
                 f"{told}: it gives {', '.join(sorted(given - declared))} and declares"
                 f" {', '.join(sorted(declared))}",
             )
         if declared - given and score.why is None:
-            raise StageFailure(
+            raise CallFailure(
                 "bad_input",
                 f"{told}: it gives row {row} no {', '.join(sorted(declared - given))} and does not"
                 " say why",

@@ -23,7 +23,7 @@ from pare_backends.evaluation.tasks.groups import (
 from pare_backends.evaluation.tasks.records import content_hash
 from pare_backends.evaluation.tasks.task_document import check_shares
 from pare_backends.evaluation.tasks.wire_task import WireScorer
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 
 NAMED = 10
 """Samples that a sentence names."""
@@ -84,13 +84,13 @@ def _named(scorer: WireScorer) -> str:
 
 
 def with_scores(asked: AskedTask, scores: Sequence[Score]) -> list[SampleResult]:
-    """The samples with what the task's own scorer gave them. Raises `StageFailure` where it gave
+    """The samples with what the task's own scorer gave them. Raises `CallFailure` where it gave
     one no score: a mean without it would be another benchmark's."""
     own = asked.task.scorers[0].metrics[0].metric
     found: list[SampleResult] = []
     for sample, score in zip(asked.samples, scores, strict=True):
         if own not in score.values:
-            raise StageFailure(
+            raise CallFailure(
                 "bad_input",
                 f"Cannot score sample {sample.sample_id} of {sample.task} by"
                 f" {asked.task.scorers[0].scorer}: {score.why}",
@@ -227,11 +227,11 @@ def _method(scoring: Scoring, scores: Sequence[Score], scored: int) -> str:
     return said + (f"; {left} of {len(scores)} samples could not be scored" if left else "")
 
 
-def nothing_scored(scoring: Scoring, scores: Sequence[Score]) -> StageFailure:
+def nothing_scored(scoring: Scoring, scores: Sequence[Score]) -> CallFailure:
     """That a scorer gave no sample any score."""
     scorer = scoring.scorer
     hint = "Name a judge model that follows the prompt by --judge-model"
-    return StageFailure(
+    return CallFailure(
         "bad_input",
         f"Cannot score {scoring.task.task} by {scorer.scorer}: none of {len(scores)} samples has a"
         f" {scorer.metrics[0].metric} ({scores[0].why})",

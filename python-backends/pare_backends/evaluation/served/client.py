@@ -8,12 +8,12 @@ from typing import Any
 from pare_backends.evaluation.served.endpoint import KEY_VARIABLE, Endpoint
 from pare_backends.evaluation.served.patience import Patience
 from pare_backends.evaluation.served.transport import Refused, Transport, Waiting
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 from pare_backends.knobs import unknown_name
 
 
 class ServedClient:
-    """Asks one model of one server; may be used by several threads. Raises `StageFailure`."""
+    """Asks one model of one server; may be used by several threads. Raises `CallFailure`."""
 
     def __init__(
         self,
@@ -39,7 +39,7 @@ class ServedClient:
             names = self.models()
             if len(names) != 1:
                 known = f"it lists {', '.join(names[:20])}" if names else "it lists none"
-                raise StageFailure(
+                raise CallFailure(
                     "bad_input",
                     f"Cannot choose a model of {self.base_url} as none is named: {known}",
                     hint="Name one by --served-model or LLM_MODEL",
@@ -69,16 +69,16 @@ class ServedClient:
     def _names_model(self, said: str) -> bool:
         return "model" in said.lower() and self.model in said
 
-    def _unknown_model(self, refused: Refused) -> StageFailure:
+    def _unknown_model(self, refused: Refused) -> CallFailure:
         try:
             names = self.models()
-        except StageFailure:  # a server may fail to list what it serves
+        except CallFailure:  # a server may fail to list what it serves
             names = []
         if names and self.model not in names:
             sentence = unknown_name("model", self.model, names)
         else:
             sentence = f'Unknown model "{self.model}"; it says: {refused.said}'
-        return StageFailure(
+        return CallFailure(
             "bad_input",
             f"Cannot evaluate on {self.base_url}: {sentence}",
             hint="Name the model as the server does, by --served-model or LLM_MODEL",

@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass
 from typing import Literal
 
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 
 KEY_VARIABLE = "OPENAI_API_KEY"
 
@@ -30,9 +30,9 @@ def key_of_environment(variable: str = KEY_VARIABLE) -> str | None:
 
 
 def checked_key(key: str | None, variable: str) -> str | None:
-    """The key, if a header can carry it. Raises `StageFailure`, which does not say the key."""
+    """The key, if a header can carry it. Raises `CallFailure`, which does not say the key."""
     if key is not None and not (key.isascii() and key.isprintable() and " " not in key):
-        raise StageFailure(
+        raise CallFailure(
             "bad_input",
             f"Cannot use the key of {variable}: it holds a space, a line end or a letter that no "
             "header can carry",

@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeVar
 
 from pare_backends.evaluation.answers import Answers
 from pare_backends.evaluation.served.client import ServedClient
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 
 T = TypeVar("T")
 HEARTBEAT_SECONDS = 10.0
@@ -39,7 +39,7 @@ def answer_all(
 
     def answer(job: Job[T]) -> tuple[T, float]:
         if stop.is_set():
-            raise StageFailure("cancelled", "Another request failed")
+            raise CallFailure("cancelled", "Another request failed")
         return answers.once([*served, job.asked], 1, job.compute)
 
     found: dict[int, tuple[T, float]] = {}

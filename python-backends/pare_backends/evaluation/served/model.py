@@ -17,7 +17,7 @@ from lm_eval.models.utils import (
 from pare_backends.evaluation.served.jobs import Job
 from pare_backends.evaluation.served.requests import Prompt, chat, generate
 from pare_backends.evaluation.served.scoring import ServedScorer
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 
 LONGEST_ANSWER = 256
 """Tokens of a generation whose task names no number; lm-eval's own default."""
@@ -46,7 +46,7 @@ class ServedLM(ServedScorer):
         """Generations: by /completions where there is one, else by a chat."""
         by_chat = not self.abilities.completes()
         if by_chat and self.templated:
-            raise StageFailure(
+            raise CallFailure(
                 "invalid",
                 f"Cannot put the prompts of {self.label} in a chat template: "
                 f"{self.client.base_url} is asked by chat and applies its own",
@@ -105,7 +105,7 @@ class ServedLM(ServedScorer):
         if why["length"]:
             said += ", their tokens went into what the model thinks before it answers"
         if not any(texts):
-            raise StageFailure(
+            raise CallFailure(
                 "endpoint",
                 f"Cannot evaluate on {self.client.base_url}: {said}",
                 hint="Switch its thinking off, or take a task that allows longer answers",

@@ -10,7 +10,7 @@ from pare_backends.evaluation.served.client import ServedClient
 from pare_backends.evaluation.served.endpoint import Endpoint, key_of_environment
 from pare_backends.evaluation.served.model import ServedLM
 from pare_backends.evaluation.served.patience import Patience
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 from pare_backends.progress import Report
 
 
@@ -36,7 +36,7 @@ def _tokenizer(directory: str | None) -> Any:
     try:
         return load_tokenizer(directory)
     except (OSError, ValueError) as error:
-        raise StageFailure(
+        raise CallFailure(
             "bad_input",
             f"Cannot read a tokenizer from {directory}: {' '.join(str(error).split())[:160]}",
             hint="Name a folder with tokenizer.json by --tokenizer",

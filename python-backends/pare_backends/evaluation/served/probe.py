@@ -20,7 +20,7 @@ from pare_backends.evaluation.served.requests import (
     prompt_tokens,
 )
 from pare_backends.evaluation.served.transport import Refused
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 
 PROBES = (
     "The capital of France is seven",
@@ -46,7 +46,7 @@ class ServerAbilities:
     def __init__(self, client: ServedClient, tokenizer: Any | None) -> None:
         self._client = client
         self._tokenizer = tokenizer
-        self._scoring: Mode | StageFailure | None = None
+        self._scoring: Mode | CallFailure | None = None
         self._completes: bool | None = None
         self._takes_tokens: bool | None = None
         self._stops: bool | None = None
@@ -68,7 +68,7 @@ class ServerAbilities:
 
     def takes_tokens(self) -> bool:
         """Whether /completions takes a prompt as token ids, which no server can tokenize anew.
-        Raises `StageFailure` where its tokenizer is another than the one given."""
+        Raises `CallFailure` where its tokenizer is another than the one given."""
         if self._takes_tokens is None:
             self._takes_tokens = self._tokenizer is not None and self._reads_tokens()
         return self._takes_tokens
@@ -79,11 +79,11 @@ class ServerAbilities:
             # llama-cpp-python answers 500 to token ids: that is no passing trouble.
             with self._client.transport.one_try():
                 prompt_tokens(self._client, tokens)
-        except StageFailure:
+        except CallFailure:
             return False
         counted = prompt_tokens(self._client, RICH)
         if counted is not None and abs(counted - len(tokens)) > 1:  # one may begin the text
-            raise StageFailure(
+            raise CallFailure(
                 "bad_input",
                 f"Cannot send token ids to {self._client.base_url}: it splits a text into "
                 f"{counted} tokens that --tokenizer splits into {len(tokens)}",
@@ -100,7 +100,7 @@ class ServerAbilities:
                 with self._client.transport.one_try():
                     write(self._client, PROBES[0], 1, ["\n"], {})
                 self._stops = True
-            except StageFailure:
+            except CallFailure:
                 self._stops = False
         return self._stops
 
@@ -119,15 +119,15 @@ class ServerAbilities:
         return self._unpenalized
 
     def scoring(self) -> Mode:
-        """How log-probabilities of a given text can be had. Raises `StageFailure` ("invalid") with
+        """How log-probabilities of a given text can be had. Raises `CallFailure` ("invalid") with
         the reason where they cannot."""
         if self._scoring is None:
             self._scoring = self._find_scoring()
-        if isinstance(self._scoring, StageFailure):
+        if isinstance(self._scoring, CallFailure):
             raise self._scoring
         return self._scoring
 
-    def _find_scoring(self) -> Mode | StageFailure:
+    def _find_scoring(self) -> Mode | CallFailure:
         if not self.completes():
             why = "it has no /completions, and a chat gives none of a given text"
             return self._cannot(why)
@@ -141,8 +141,8 @@ class ServerAbilities:
                 reasons.append(str(error))
         return self._cannot(reasons[-1])
 
-    def _cannot(self, why: str) -> StageFailure:
-        return StageFailure(
+    def _cannot(self, why: str) -> CallFailure:
+        return CallFailure(
             "invalid",
             f"Cannot take log-probabilities from {self._client.base_url}: {why}",
             hint="Multiple choice and perplexity need /completions with echo and logprobs",

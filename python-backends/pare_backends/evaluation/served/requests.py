@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pare_backends.evaluation.served.client import ServedClient
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 
 Prompt = str | list[int]
 
@@ -84,7 +84,7 @@ def _require_numbers(values: Sequence[float | None], client: ServedClient) -> No
         if value is None and place == 0:
             continue
         if not _is_number(value):
-            raise StageFailure(
+            raise CallFailure(
                 "not_a_number",
                 f"Cannot score on {client.base_url}: the log-probability of token {place} is "
                 f"{value!r:.40}",
@@ -174,7 +174,7 @@ def _note_usage(client: ServedClient, prompt: Prompt, answer: dict[str, Any]) ->
 
 def _text_of(client: ServedClient, text: Any) -> str:
     if not isinstance(text, str):
-        raise StageFailure(
+        raise CallFailure(
             "endpoint", f"Cannot evaluate on {client.base_url}: it answers without a text"
         )
     return text
@@ -190,7 +190,7 @@ def _choice(client: ServedClient, answer: dict[str, Any]) -> dict[str, Any]:
         found = f"no choices, but {', '.join(sorted(answer)) or 'nothing'}"[:160]
     else:
         found = "choices that hold no object"
-    raise StageFailure("endpoint", f"Cannot evaluate on {client.base_url}: it answers with {found}")
+    raise CallFailure("endpoint", f"Cannot evaluate on {client.base_url}: it answers with {found}")
 
 
 def _require_whole(
@@ -209,9 +209,9 @@ def _require_whole(
         raise _cut(client, f"the prompt to {read} tokens of {prompt_tokens}")
 
 
-def _cut(client: ServedClient, what: str) -> StageFailure:
+def _cut(client: ServedClient, what: str) -> CallFailure:
     """A failure of the task alone: another's texts may be short enough."""
-    return StageFailure(
+    return CallFailure(
         "invalid",
         f"Cannot evaluate on {client.base_url}: it cuts {what}",
         hint="Start the server with a longer context (vLLM: --max-model-len, llama.cpp: --n_ctx)",

@@ -15,7 +15,7 @@ from pare_backends.evaluation.served.client import ServedClient
 from pare_backends.evaluation.served.jobs import Job, answer_all
 from pare_backends.evaluation.served.probe import ServerAbilities
 from pare_backends.evaluation.served.requests import Echo, Prompt, Unlike, echo
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 from pare_backends.progress import Report
 
 T = TypeVar("T")
@@ -70,7 +70,7 @@ class ServedScorer(TemplateLM):
 
     def _tokens(self) -> Any:
         if self.tokenizer is None:
-            raise StageFailure(
+            raise CallFailure(
                 "invalid",
                 f"Cannot score {self.label} on {self.client.base_url}: it needs tokens",
                 hint="Give the model's tokenizer by --tokenizer",
@@ -107,7 +107,7 @@ class ServedScorer(TemplateLM):
             return super().loglikelihood(requests, disable_tqdm=True)
         pairs = [request.args for request in requests]
         if any(context == "" for context, _ in pairs):
-            raise StageFailure(
+            raise CallFailure(
                 "invalid",
                 f"Cannot score {self.label} on {self.client.base_url}: a text without a context "
                 "needs a prompt of token ids, which it does not take",
@@ -157,7 +157,7 @@ class ServedScorer(TemplateLM):
         spelled, wanted = "".join(letters), _letters(continuation)
         shared = spelled.endswith(wanted) and len(spelled) - len(letters[0]) < len(wanted)
         if spelled != wanted and not shared:
-            raise StageFailure(
+            raise CallFailure(
                 "invalid",
                 f"Cannot score {self.label} on {self.client.base_url}: the tokens where it says "
                 f"that {continuation.strip()!r} stands are {''.join(tokens).strip()!r}",
@@ -168,14 +168,14 @@ class ServedScorer(TemplateLM):
         try:
             return echo(self.client, prompt)
         except Unlike as error:
-            raise StageFailure(
+            raise CallFailure(
                 "endpoint", f"Cannot score {self.label} on {self.client.base_url}: {error}"
             ) from None
 
     def window_losses(self, windows: Sequence[Sequence[int]]) -> list[float]:
         """Mean negative log-likelihood of each window's tokens after the first, nats per token."""
         if self.abilities.scoring() != "tokens":
-            raise StageFailure(
+            raise CallFailure(
                 "invalid",
                 f"Cannot measure {self.label} on {self.client.base_url}: windows of tokens need a "
                 "prompt of token ids, which it does not take",
@@ -194,7 +194,7 @@ class ServedScorer(TemplateLM):
         ]
 
     def loglikelihood_rolling(self, requests: list[Any], disable_tqdm: bool = False) -> list[float]:
-        raise StageFailure(
+        raise CallFailure(
             "invalid", f"Cannot measure {self.label} on a server: it scores a text without limit"
         )
 
@@ -223,7 +223,7 @@ def _sum(found: Echo, places: Sequence[int], label: str) -> tuple[float, bool]:
     values = [found.likelihoods[place] for place in places]
     known = [value for value in values if value is not None]
     if not places or len(known) != len(values):
-        raise StageFailure(
+        raise CallFailure(
             "endpoint", f"Cannot score {label}: the server gives no log-probability of the answer"
         )
     return math.fsum(known), all(found.likelihoods[p] == found.best[p] for p in places)

@@ -1,4 +1,4 @@
-"""The parts of the stage `evaluate` that only a server needs: opening it, and going on with other
+"""The parts of the call `evaluate` that only a server needs: opening it, and going on with other
 tasks where it cannot do one."""
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 from pare_backends.evaluation.outcome import TaskOutcome
 from pare_backends.evaluation.served.endpoint import Endpoint
 from pare_backends.evaluation.tasks.wire_task import WireTask
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 from pare_backends.progress import Report
 
 OF_A_TASK = ("invalid", "bad_input", "not_a_number", "missing_environment")
@@ -32,7 +32,7 @@ class Refusals:
         kept."""
         try:
             yield
-        except StageFailure as failure:
+        except CallFailure as failure:
             if failure.kind not in (*OF_A_TASK, *also):
                 raise
             self.add(task, failure)
@@ -42,9 +42,9 @@ class Refusals:
         if measured or not self.rows:
             return
         messages = dict.fromkeys(str(row["message"]) for row in self.rows)
-        raise StageFailure(str(self.rows[0]["kind"]), "; ".join(messages), self.rows[0]["hint"])
+        raise CallFailure(str(self.rows[0]["kind"]), "; ".join(messages), self.rows[0]["hint"])
 
-    def add(self, task: WireTask, failure: StageFailure) -> None:
+    def add(self, task: WireTask, failure: CallFailure) -> None:
         """Keeps a failure with the task that it is of."""
         self.rows.append(
             {

@@ -37,7 +37,7 @@ from pare_backends.evaluation.served.patience import (
     retry_after,
     shown_seconds,
 )
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 
 QUOTED = 200
 """Characters of a server's own words that a message quotes."""
@@ -51,7 +51,7 @@ Waiting = Callable[[float, str], None]
 """Told that a request waits for so many seconds, and why."""
 
 
-class Refused(StageFailure):
+class Refused(CallFailure):
     """The server understood the request and refused it: a status from 400 to 499, or 501."""
 
     def __init__(self, message: str, status: int, said: str) -> None:
@@ -82,7 +82,7 @@ def largest_reply(body: Mapping[str, Any] | None) -> int:
 
 
 class Transport:
-    """JSON to and from one server; may be used by several threads. Raises `StageFailure`."""
+    """JSON to and from one server; may be used by several threads. Raises `CallFailure`."""
 
     def __init__(
         self,
@@ -160,7 +160,7 @@ class Transport:
         except Ended:
             raise self._were_ended() from None
         except httpx.InvalidURL as error:
-            raise StageFailure(
+            raise CallFailure(
                 "bad_input", f"Cannot evaluate on {self.base_url}: {self._quote(str(error))}"
             ) from None
         except (httpx.TimeoutException, httpx.TransportError) as error:
@@ -232,29 +232,29 @@ class Transport:
     def _pause(self, seconds: float) -> None:
         self._stopped.wait(seconds)
 
-    def _were_ended(self) -> StageFailure:
-        return StageFailure("cancelled", f"The requests to {self.base_url} were ended")
+    def _were_ended(self) -> CallFailure:
+        return CallFailure("cancelled", f"The requests to {self.base_url} were ended")
 
-    def _cannot(self, why: str, hint: str | None = None) -> StageFailure:
-        return StageFailure("endpoint", f"Cannot evaluate on {self.base_url}: {why}", hint=hint)
+    def _cannot(self, why: str, hint: str | None = None) -> CallFailure:
+        return CallFailure("endpoint", f"Cannot evaluate on {self.base_url}: {why}", hint=hint)
 
     def _too_slow(self, slow: TooSlow) -> str:
         if slow.received is None:
             return f"it did not answer in {self._timeout:g} s"
         return f"its answer was not whole after {self._timeout:g} s ({slow.received} bytes came)"
 
-    def _refusal(self, reply: Reply, status: int, path: str) -> StageFailure:
+    def _refusal(self, reply: Reply, status: int, path: str) -> CallFailure:
         said = self._said(reply)
         if status in (401, 403):
             why = f"it refuses the key of {self._variable}" if self._key else "it wants a key"
-            return StageFailure(
+            return CallFailure(
                 "bad_input",
                 f"Cannot evaluate on {self.base_url}: {why} ({status}: {said})",
                 hint=f"Set {self._variable} to a key that may use the model",
             )
         if 300 <= status < 400:
             target = self._quote(reply.headers.get("location", "no address"))
-            return StageFailure(
+            return CallFailure(
                 "bad_input",
                 f"Cannot evaluate on {self.base_url}: it sends {path} on to {target} ({status}), "
                 "where neither prompts nor a key are sent",

@@ -15,7 +15,7 @@ from pare_backends.evaluation.tasks.records import Row, read_records, row_hashes
 from pare_backends.evaluation.tasks.task_document import example_split
 from pare_backends.evaluation.tasks.templates import required_fields
 from pare_backends.evaluation.tasks.wire_task import WireTask
-from pare_backends.failures import StageFailure, one_line
+from pare_backends.failures import CallFailure, one_line
 from pare_backends.knobs import unknown_name
 
 
@@ -30,7 +30,7 @@ class Documents:
 
 
 def load_documents(task: WireTask) -> Documents:
-    """Reads the task's rows, checks their fields, hashes them. Raises `StageFailure`."""
+    """Reads the task's rows, checks their fields, hashes them. Raises `CallFailure`."""
     definition = full_definition(task)
     generator = (definition.get("metadata") or {}).get("generator")
     if generator is not None:
@@ -74,7 +74,7 @@ def generated(task: WireTask, generator: Mapping[str, Any]) -> list[Row]:
     """The rows of a task that are made here: nothing is read."""
     make = GENERATORS.get(str(generator.get("name")))
     if make is None:
-        raise StageFailure(
+        raise CallFailure(
             "bad_input",
             f"Cannot make the rows of {task.task}: "
             + unknown_name("generator", str(generator.get("name")), list(GENERATORS)),
@@ -94,13 +94,13 @@ def processed(task: WireTask, definition: dict[str, Any], rows: list[Row]) -> li
         made = process(datasets.Dataset.from_list(rows))
         found = [dict(row) for row in made]
     except Exception as error:  # whatever the code of the task raises
-        raise StageFailure(
+        raise CallFailure(
             "bad_input",
             f"Cannot use the rows of {task.task}: its process_docs fails with "
             f"{type(error).__name__}: {one_line(error, 160)}",
         ) from error
     if not found:
-        raise StageFailure(
+        raise CallFailure(
             "bad_input", f"Cannot use {task.task}: its process_docs leaves none of {len(rows)} rows"
         )
     return found
@@ -112,7 +112,7 @@ def _included(task: WireTask, include: str) -> dict[str, Any]:
 
     path = Path(lm_eval.tasks.__file__).parent / include
     if not path.is_file():
-        raise StageFailure(
+        raise CallFailure(
             "bad_input", f"Cannot evaluate {task.task}: lm-eval has no document {include}"
         )
     return dict(load_yaml(path))
@@ -125,7 +125,7 @@ def _named_definition(task: WireTask) -> dict[str, Any]:
 
     entry = TaskManager().task_index.get(task.lm_eval_task or task.task)
     if entry is None or entry.yaml_path is None:
-        raise StageFailure(
+        raise CallFailure(
             "bad_input", f'Cannot evaluate {task.task}: lm-eval knows no task "{task.lm_eval_task}"'
         )
     return dict(load_yaml(entry.yaml_path))
@@ -142,7 +142,7 @@ def _example_rows(task: WireTask, definition: dict[str, Any], first: Row) -> lis
     else:
         files = (definition.get("dataset_kwargs") or {}).get("data_files") or {}
         if "train" not in files:
-            raise StageFailure(
+            raise CallFailure(
                 "bad_input",
                 f"Cannot give {task.few_shot} examples to {task.task}: "
                 "it names no file of examples",
@@ -151,7 +151,7 @@ def _example_rows(task: WireTask, definition: dict[str, Any], first: Row) -> lis
     examples = _between(examples, (definition.get("metadata") or {}).get("example_rows"))
     examples = processed(task, definition, examples)
     if len(examples) < task.few_shot:
-        raise StageFailure(
+        raise CallFailure(
             "bad_input",
             f"Cannot give {task.few_shot} examples to {task.task}: there are {len(examples)}",
         )
@@ -176,7 +176,7 @@ def _between(rows: list[Row], bounds: dict[str, Any] | None) -> list[Row]:
     field, first, last = bounds["field"], bounds["from"], bounds["to"]
     kept = [row for row in rows if first <= row[field] <= last]
     if not kept:
-        raise StageFailure(
+        raise CallFailure(
             "bad_input", f"Cannot use the data: no row has a {field} of {first} to {last}"
         )
     return kept

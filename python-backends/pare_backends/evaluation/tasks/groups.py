@@ -22,7 +22,7 @@ from typing import Any
 from pare_backends.evaluation.outcome import SliceScore, mean_and_error
 from pare_backends.evaluation.strata import by_stratum, mean_by, mean_chance, stratified
 from pare_backends.evaluation.tasks.records import Row
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 
 SAFE_NAME = re.compile(r"[A-Za-z0-9_.&' -]+")
 WEIGHTED = "weighted_by_size"
@@ -38,10 +38,10 @@ class Groups:
     hub_configs: Sequence[str] | None = None
 
     def of(self, row: Row) -> str:
-        """The row's group. Raises `StageFailure` where it has none that can be a name."""
+        """The row's group. Raises `CallFailure` where it has none that can be a name."""
         name = row.get(self.field)
         if not isinstance(name, str) or SAFE_NAME.fullmatch(name) is None:
-            raise StageFailure(
+            raise CallFailure(
                 "bad_input",
                 f'Cannot tell the group of a row: its field "{self.field}" must be a name, '
                 f"not {name!r}",

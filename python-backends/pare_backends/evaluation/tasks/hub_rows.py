@@ -10,7 +10,7 @@ from typing import Any
 from pare_backends.evaluation.tasks.groups import groups_of
 from pare_backends.evaluation.tasks.records import Row
 from pare_backends.evaluation.tasks.wire_task import WireTask
-from pare_backends.failures import StageFailure, chain, is_disk_full, one_line
+from pare_backends.failures import CallFailure, chain, is_disk_full, one_line
 from pare_backends.offline import kept_out_by
 
 NOT_CACHED = (ConnectionError, FileNotFoundError, ValueError)
@@ -24,7 +24,7 @@ def hub_rows(
     all parts."""
     name = definition.get("dataset_path")
     if name is None or split is None:
-        raise StageFailure("bad_input", f"Cannot evaluate {task.task}: no data file was given")
+        raise CallFailure("bad_input", f"Cannot evaluate {task.task}: no data file was given")
     groups = groups_of(definition)
     if groups is None or groups.hub_configs is None:
         kwargs = dict(definition.get("dataset_kwargs") or {})
@@ -38,7 +38,7 @@ def hub_rows(
             for row in _part(task, name, config, split, {}, None)
         ]
     if not rows:
-        raise StageFailure("bad_input", f"Cannot use {name}: its split {split} holds no rows")
+        raise CallFailure("bad_input", f"Cannot use {name}: its split {split} holds no rows")
     return rows
 
 
@@ -92,7 +92,7 @@ def _hub_shut() -> Iterator[None]:
 
 def _refusal(
     task: WireTask, what: str, place: tuple[str, str | None], error: BaseException
-) -> StageFailure:
+) -> CallFailure:
     """The failure that an error of `datasets` stands for: one sentence, never a token in it."""
     from datasets import config
     from datasets.exceptions import DatasetNotFoundError
@@ -103,7 +103,7 @@ def _refusal(
     folder = "" if task.data_file is None else f" that holds it as {task.data_file}"
     by_hand = f"ame a folder{folder} by --data-dir"
     if any(is_disk_full(one) for one in chain(error)):
-        return StageFailure(
+        return CallFailure(
             "disk_full",
             f"{attempt}: no space left on the disk",
             hint="Free space, or set HF_HOME to a larger disk",
@@ -112,7 +112,7 @@ def _refusal(
         broken = "" if isinstance(error, NOT_CACHED) else f" ({one_line(error, 120)})"
         reason = f"nothing may be fetched and the cache does not hold it{broken}"
         hint = f"N{by_hand}, or run once without {kept_out_by()}: the data are then kept in "
-        return StageFailure("bad_input", f"{attempt}: {reason}", hint + str(cache_folder(*place)))
+        return CallFailure("bad_input", f"{attempt}: {reason}", hint + str(cache_folder(*place)))
     if isinstance(error, DatasetNotFoundError) and "gated" in str(error):
         why = "is not set" if get_token() is None else "has no access to it"
         hint = (
@@ -120,12 +120,12 @@ def _refusal(
             f" of the account that did, or n{by_hand}"
         )
         reason = f"its authors gate it and HF_TOKEN {why}"
-        return StageFailure("bad_input", f"{attempt}: {reason}", hint)
+        return CallFailure("bad_input", f"{attempt}: {reason}", hint)
     if isinstance(error, DatasetNotFoundError) or _status(error) == 404:
         hint = f"Check the spelling; a private one needs HF_TOKEN. Or n{by_hand}"
         reason = "the hub has no dataset of that name, or does not show it"
-        return StageFailure("bad_input", f"{attempt}: {reason}", hint)
-    return StageFailure("bad_input", f"{attempt}: {_unanswered(error)}", f"N{by_hand}")
+        return CallFailure("bad_input", f"{attempt}: {reason}", hint)
+    return CallFailure("bad_input", f"{attempt}: {_unanswered(error)}", f"N{by_hand}")
 
 
 def _unanswered(error: BaseException) -> str:

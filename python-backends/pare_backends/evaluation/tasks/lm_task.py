@@ -10,7 +10,7 @@ from pare_backends.evaluation.tasks.groups import groups_of
 from pare_backends.evaluation.tasks.records import Row
 from pare_backends.evaluation.tasks.templates import sandbox_templates
 from pare_backends.evaluation.tasks.wire_task import WireTask
-from pare_backends.failures import StageFailure, one_line
+from pare_backends.failures import CallFailure, one_line
 
 SEED = 1234
 """lm-eval's own seed for few-shot samplers; the tasks here take the first examples."""
@@ -66,7 +66,7 @@ def build_task(
     try:
         built = ConfigurableTask(config=config)
     except (TypeError, KeyError, ValueError) as error:
-        raise StageFailure(
+        raise CallFailure(
             "bad_input", f"Cannot build the task {task.task}: {one_line(error)}"
         ) from error
     built.set_fewshot_seed(seed=SEED)
@@ -80,7 +80,7 @@ def _examples(task: WireTask, documents: Documents, group: str | None) -> list[R
         return documents.examples
     own = [row for row in documents.examples if groups.of(row) == group]
     if len(own) < task.few_shot:
-        raise StageFailure(
+        raise CallFailure(
             "bad_input",
             f"Cannot give {task.few_shot} examples to {task.task} of {group}: there are {len(own)}",
         )

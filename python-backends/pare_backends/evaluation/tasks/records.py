@@ -18,7 +18,7 @@ from pare_backends.evaluation.tasks.json_rows import (
     parse_json,
     parse_whole,
 )
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 
 Row = dict[str, Any]
 TYPES: dict[str, tuple[type, ...]] = {
@@ -35,7 +35,7 @@ def read_records(path: Path, fields: Mapping[str, str] | None = None) -> list[Ro
     that holds one list.
 
     `fields` are required of every row, with their type: string, integer, list, object or any.
-    Raises `StageFailure` that names the file, the line and the reason.
+    Raises `CallFailure` that names the file, the line and the reason.
     """
     rows: list[Row] = []
     lines = _items(path) if path.suffix == ".json" else _lines(path)
@@ -58,7 +58,7 @@ def read_records(path: Path, fields: Mapping[str, str] | None = None) -> list[Ro
                 raise _broken(path, number, f'its field "{name}" must be a {kind}, not {found}')
         rows.append(row)
     if not rows:
-        raise StageFailure("bad_input", f"Cannot use {path}: it holds no rows")
+        raise CallFailure("bad_input", f"Cannot use {path}: it holds no rows")
     return rows
 
 
@@ -71,26 +71,26 @@ def _items(path: Path) -> list[str]:
     try:
         return [json.dumps(item) for item in parse_whole(text)]
     except NoJson as error:
-        raise StageFailure("bad_input", f"Cannot read {path}: {error}") from error
+        raise CallFailure("bad_input", f"Cannot read {path}: {error}") from error
 
 
 def _lines(path: Path) -> list[str]:
     try:
         if path.exists() and not path.is_file():
-            raise StageFailure("bad_input", f"Cannot read {path}: it is no file")
+            raise CallFailure("bad_input", f"Cannot read {path}: it is no file")
         with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
             data = file.read(LARGEST_FILE + 1)
     except FileNotFoundError as error:
-        raise StageFailure(
+        raise CallFailure(
             "bad_input",
             f"Cannot read {path}: there is no such file",
             hint="Check --data-dir or the path of the dataset",
         ) from error
     except (OSError, EOFError, zlib.error) as error:
-        raise StageFailure("bad_input", f"Cannot read {path}: {error}") from error
+        raise CallFailure("bad_input", f"Cannot read {path}: {error}") from error
     if len(data) > LARGEST_FILE:
         most = f"{LARGEST_FILE // 1_000_000} MB"
-        raise StageFailure("bad_input", f"Cannot read {path}: it holds more than {most}")
+        raise CallFailure("bad_input", f"Cannot read {path}: it holds more than {most}")
     lines = data.removeprefix(BYTE_ORDER_MARK.encode()).split(b"\n")
     texts: list[str] = []
     for number, line in enumerate(lines, start=1):
@@ -101,8 +101,8 @@ def _lines(path: Path) -> list[str]:
     return texts
 
 
-def _broken(path: Path, number: int, reason: str) -> StageFailure:
-    return StageFailure("bad_input", f"Cannot read line {number} of {path}: {reason}")
+def _broken(path: Path, number: int, reason: str) -> CallFailure:
+    return CallFailure("bad_input", f"Cannot read line {number} of {path}: {reason}")
 
 
 def content_hash(value: Any) -> str:

@@ -9,14 +9,14 @@ from typing import Any
 from pare_backends.evaluation.tasks.documents import Documents
 from pare_backends.evaluation.tasks.task_document import refuse
 from pare_backends.evaluation.tasks.wire_task import WireTask
-from pare_backends.failures import StageFailure, one_line
+from pare_backends.failures import CallFailure, one_line
 
 ROWS = 200
 """Rows whose questions are written out: a template costs a millisecond a row."""
 
 
 def check_task(task: WireTask, documents: Documents) -> None:
-    """Writes out the first questions with their answers, as lm-eval will. Raises `StageFailure`
+    """Writes out the first questions with their answers, as lm-eval will. Raises `CallFailure`
     that names the row."""
     if task.origin == "plugin" or task.window_tokens is not None:
         return
@@ -25,7 +25,7 @@ def check_task(task: WireTask, documents: Documents) -> None:
     rows = range(min(ROWS, len(documents.rows)))
     try:
         built = build_task(task, documents, rows)
-    except StageFailure:
+    except CallFailure:
         raise
     except Exception as error:  # whatever a template or the code of a task raises
         said = _told(error, documents.rows[0])

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pare_backends.evaluation.tasks.task_yaml import FunctionName
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 from pare_backends.knobs import unknown_name
 
 Document = Mapping[str, Any]
@@ -31,9 +31,9 @@ REFUSED_KEYS = {
 }
 
 
-def refuse(name: str, reason: str, hint: str | None = None) -> StageFailure:
+def refuse(name: str, reason: str, hint: str | None = None) -> CallFailure:
     """The failure of a task that cannot be had."""
-    return StageFailure("bad_input", f"Cannot use the task {name}: {reason}", hint)
+    return CallFailure("bad_input", f"Cannot use the task {name}: {reason}", hint)
 
 
 def check_usable(name: str, document: Document) -> None:

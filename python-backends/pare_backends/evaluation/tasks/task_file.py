@@ -85,7 +85,7 @@ class TaskFile:
 
 
 def read_task_file(path: Path, trusted: bool) -> TaskFile:
-    """Reads and checks a task file. Raises `StageFailure` in one sentence."""
+    """Reads and checks a task file. Raises `CallFailure` in one sentence."""
     parts = read_included(path, tasks_folder())
     library = tasks_folder().resolve()
     own = [(part, document) for part, document in parts if not part.is_relative_to(library)]

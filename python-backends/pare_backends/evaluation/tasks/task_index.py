@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from pare_backends.evaluation.tasks.task_yaml import read_document
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 
 KEY_LINE = re.compile(
     rb"^[\"']?(task|group|tag|include)[\"']?:[ \t]*([^\s#].*?)?[ \t]*\r?$", re.MULTILINE
@@ -45,7 +45,7 @@ def tasks_folder() -> Path:
     """The folder of lm-eval's task documents, found without importing it."""
     found = importlib.util.find_spec("lm_eval")
     if found is None or found.origin is None:
-        raise StageFailure("missing_environment", "Cannot look up tasks: lm-eval is not installed")
+        raise CallFailure("missing_environment", "Cannot look up tasks: lm-eval is not installed")
     return Path(found.origin).parent / "tasks"
 
 
@@ -122,7 +122,7 @@ def members(index: TaskIndex, name: str, seen: Sequence[str] = ()) -> list[str]:
     for entry in [listed] if isinstance(listed, str) else listed:
         own = entry if isinstance(entry, str) else _plain_member(name, entry)
         if own not in index.tasks and own not in index.groups and own not in index.tags:
-            raise StageFailure(
+            raise CallFailure(
                 "bad_input", f'Cannot use the group "{name}" of lm-eval: it has no task "{own}"'
             )
         found.update(dict.fromkeys(members(index, own, [*seen, name])))
@@ -134,13 +134,13 @@ def _plain_member(group: str, entry: Any) -> str:
     if isinstance(entry, dict) and set(entry) <= {"task"} and isinstance(entry.get("task"), str):
         return str(entry["task"])
     if isinstance(entry, dict) and isinstance(entry.get("group"), str):
-        raise StageFailure(
+        raise CallFailure(
             "bad_input",
             f'Cannot use the group "{group}" of lm-eval: it holds a group of its own, '
             f'"{entry["group"]}", which no name can ask for',
             hint="Name its tasks instead",
         )
-    raise StageFailure(
+    raise CallFailure(
         "bad_input",
         f'Cannot use the group "{group}" of lm-eval: it changes settings of its members, which '
         "a name cannot carry",

@@ -9,7 +9,7 @@ from typing import Any
 import yaml
 
 from pare_backends.evaluation.tasks.json_rows import NoJson, check_value
-from pare_backends.failures import StageFailure, one_line
+from pare_backends.failures import CallFailure, one_line
 
 MOST_VALUES = 100_000
 _Base: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -33,7 +33,7 @@ _Loader.add_constructor("!function", _function)
 
 
 def read_document(path: Path) -> dict[str, Any]:
-    """One document without what it includes. Raises `StageFailure` that says where it is broken."""
+    """One document without what it includes. Raises `CallFailure` that says where it is broken."""
     if path.exists() and not path.is_file():
         raise _refused(path, "it is no file")
     try:
@@ -109,5 +109,5 @@ def function_names(value: Any) -> list[FunctionName]:
     return []
 
 
-def _refused(path: Path, reason: str) -> StageFailure:
-    return StageFailure("bad_input", f"Cannot read the task file {path}: {reason}")
+def _refused(path: Path, reason: str) -> CallFailure:
+    return CallFailure("bad_input", f"Cannot read the task file {path}: {reason}")

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from gguf import GGUFReader, GGUFValueType, GGUFWriter
 
-from pare_backends.failures import StageFailure, one_line
+from pare_backends.failures import CallFailure, one_line
 
 MAGIC = b"GGUF"
 MOST_READS = 20_000_000
@@ -40,11 +40,11 @@ class BoundedReader(GGUFReader):
 
 
 def open_gguf(path: Path) -> GGUFReader:
-    """The file's keys and tensors, which stay on the disk; `StageFailure` where it is damaged."""
+    """The file's keys and tensors, which stay on the disk; `CallFailure` where it is damaged."""
     with path.open("rb") as file:
         magic = file.read(4)
     if magic != MAGIC:
-        raise StageFailure(
+        raise CallFailure(
             "bad_input",
             f"Cannot read {path.name}: a GGUF file starts with {MAGIC!r}, this one with {magic!r}",
             hint="Download or copy the file again",
@@ -56,10 +56,10 @@ def open_gguf(path: Path) -> GGUFReader:
         raise unreadable(path, "an array of arrays in its header" if nested else error) from error
 
 
-def unreadable(path: Path, why: object) -> StageFailure:
+def unreadable(path: Path, why: object) -> CallFailure:
     """The failure for a file that a library does not read."""
     said = one_line(why) if isinstance(why, BaseException) else str(why)
-    return StageFailure(
+    return CallFailure(
         "bad_input",
         f"Cannot read {path.name}: {said}",
         hint="The file may be damaged, or transformers may not know its architecture as GGUF",
@@ -89,7 +89,7 @@ def gguf_dtype(readers: Sequence[GGUFReader]) -> str:
 def gguf_parts(path: Path) -> list[Path]:
     """Every file of the model that `path` is a part of, in their order: itself where it is whole.
 
-    Raises `StageFailure` where a part is missing, or the name is not one of a part though the file
+    Raises `CallFailure` where a part is missing, or the name is not one of a part though the file
     says that it is one: the others are then found by nothing.
     """
     named = PART.fullmatch(path.name)
@@ -101,7 +101,7 @@ def gguf_parts(path: Path) -> list[Path]:
     ]
     missing = [part.name for part in parts if not part.is_file()]
     if path not in parts or missing:
-        raise StageFailure(
+        raise CallFailure(
             "bad_input",
             f"Cannot read {path.name}: it is one of {count} files of a model, and"
             f" {missing[0] if missing else f'no {path.name} is among them'} is missing",
@@ -111,7 +111,7 @@ def gguf_parts(path: Path) -> list[Path]:
 
 
 def open_parts(path: Path) -> list[GGUFReader]:
-    """The model's files, each read; `StageFailure` where they are not parts of one model."""
+    """The model's files, each read; `CallFailure` where they are not parts of one model."""
     parts = gguf_parts(path)
     readers = [open_gguf(part) for part in parts]
     keys = [keys_of(reader) for reader in readers]
@@ -119,7 +119,7 @@ def open_parts(path: Path) -> list[GGUFReader]:
         own = (int(said.get("split.no", 0)), int(said.get(COUNT, 1) or 1))
         if own == (number, len(parts)):
             continue
-        raise StageFailure(
+        raise CallFailure(
             "bad_input",
             f"Cannot read {part.name}: by its own words it is file {own[0] + 1} of {own[1]}, by its"
             f" name {number + 1} of {len(parts)}",
@@ -129,7 +129,7 @@ def open_parts(path: Path) -> list[GGUFReader]:
     held = sum(len(reader.tensors) for reader in readers)
     wanted = int(keys[0].get("split.tensors.count", held))
     if held != wanted:
-        raise StageFailure(
+        raise CallFailure(
             "bad_input",
             f"Cannot read {parts[0].name}: its {len(parts)} files hold {held} tensors of {wanted}",
             hint="Download or copy the files again",

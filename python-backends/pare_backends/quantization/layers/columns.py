@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from pare_backends.checkpoint import GridTensor
 from pare_backends.checkpoint.forms.grid import stored_scales
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 from pare_backends.quantization.mixing.formats import CLIPPED, Format
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def moments_of(
     """What all formats of all layers with this input share.
 
     hessian: (i, i) float32, as it is; ordered: columns of the largest inputs first
-    raises: StageFailure "not_a_number" where the moments have no inverse
+    raises: CallFailure "not_a_number" where the moments have no inverse
     """
     import torch
 
@@ -71,7 +71,7 @@ def moments_of(
     work.diagonal().add_(dampening * work.diagonal().mean())
     lower, info = torch.linalg.cholesky_ex(work)
     if int(info) != 0 or not bool(torch.isfinite(lower).all()):
-        raise StageFailure(
+        raise CallFailure(
             "not_a_number",
             f"Cannot quantize {layer}: the second moments of its inputs cannot be inverted",
             hint="Take more calibration windows",
@@ -192,12 +192,12 @@ def round_stacked(
 
     weights: by layer (o, i) float32; layer: for failures; clip: as `grids_of` takes it
     returns: by layer and format the tensor, and tr(ΔW H ΔWᵀ), dampened
-    raises: StageFailure "not_a_number" where the weights are not finite
+    raises: CallFailure "not_a_number" where the weights are not finite
     """
     import torch
 
     if not all(bool(torch.isfinite(own).all()) for own in weights):
-        raise StageFailure("not_a_number", f"Cannot quantize {layer}: its weights are not finite")
+        raise CallFailure("not_a_number", f"Cannot quantize {layer}: its weights are not finite")
 
     def made(stack: Sequence[Unit]) -> list[list[tuple[Grids, torch.Tensor, torch.Tensor]]]:
         grids = [[grids_of(unit.weights, one, clip) for one in formats] for unit in stack]

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from pare_backends.checkpoint import GridTensor
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 from pare_backends.methods.context import Context
 from pare_backends.quantization.layers.make import DAMPENING, make_layers
 from pare_backends.quantization.layers.store import LayerStore, source_of
@@ -31,10 +31,10 @@ class KeptFormat(Format):
 
 
 def kept_layer(store: LayerStore, layer: str, one: Format) -> GridTensor:
-    """A layer that was made. raises: StageFailure "crash" where it is gone"""
+    """A layer that was made. raises: CallFailure "crash" where it is gone"""
     found = store.find(layer, one)
     if found is None:
-        raise StageFailure(
+        raise CallFailure(
             "crash",
             f"Cannot take {layer} as {one.name}: it is not in {store.folder} any more",
             hint="Run it again: the layer is made anew",

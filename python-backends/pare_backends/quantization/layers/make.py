@@ -48,7 +48,7 @@ def make_layers(
     others become: any mix of them is one of the model's.
 
     model: of plain Linears, as `Context.load_linear` gives it; returns: how many were made
-    raises: StageFailure of `round_stacked`
+    raises: CallFailure of `round_stacked`
     """
     lacks = {
         layer: [one for one in formats if not store.has(layer, one)]

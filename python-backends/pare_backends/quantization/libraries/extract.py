@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from pare_backends.checkpoint.forms.grid import GridTensor, stored_scales
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 
 EXACT = 1e-3
 """Largest distance from an integer, in steps: float32 arithmetic leaves about 1e-5."""
@@ -31,7 +31,7 @@ def grid_tensor(
     steps = scales.detach().float().cpu().numpy().reshape(weights.shape[0], -1)
     values = weights.detach().float().cpu().numpy()
     if not (np.isfinite(values).all() and np.isfinite(steps).all()):
-        raise StageFailure(
+        raise CallFailure(
             "not_a_number", f"Cannot quantize {name}: its weights or scales are not finite"
         )
     rows, columns = values.shape
@@ -43,7 +43,7 @@ def grid_tensor(
     low, high = -(2 ** (bits - 1)), 2 ** (bits - 1) - 1
     off = float(np.abs(exact - ints).max())
     if off > EXACT or ints.min() < low or ints.max() > high:
-        raise StageFailure(
+        raise CallFailure(
             "crash",
             f"Cannot read the integers of {name}: its weights lie {off:.2g} steps off the grid of"
             f" its scales, from {ints.min():.0f} to {ints.max():.0f}",

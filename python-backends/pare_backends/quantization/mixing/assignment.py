@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 from pare_backends.quantization.mixing.formats import Format, format_of
 
 NONE = "none"
@@ -39,7 +39,7 @@ def ranges(numbers: Sequence[int]) -> str:
 def assigned(text: str, layers: Sequence[str]) -> dict[str, Format]:
     """The mix of a text, by layer in the model's order.
 
-    raises: StageFailure "invalid" where a layer has no format, or two, or is not of the model
+    raises: CallFailure "invalid" where a layer has no format, or two, or is not of the model
     """
     found: dict[int, Format] = {}
     for part in text.split():
@@ -63,8 +63,8 @@ def assigned(text: str, layers: Sequence[str]) -> dict[str, Format]:
     return {layer: found[number] for number, layer in enumerate(layers)}
 
 
-def refused(why: str) -> StageFailure:
-    return StageFailure(
+def refused(why: str) -> CallFailure:
+    return CallFailure(
         "invalid",
         f"Cannot mix formats as they are assigned: {why}",
         hint="Write FORMAT=LAYERS for every layer of the model, such as 4-bit-g64=0-8,10",

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from pare_backends.checkpoint.forms.grid import SHAPE_BYTES
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 from pare_backends.quantization.mixing.score import Score
 from pare_backends.quantization.mixing.solve import Decision, Option, best_mix
 
@@ -99,7 +99,7 @@ class Candidates:
         """At most `count` different mixes: the optimum of the first scorer, uniform ones, the other
         scorers' optima, then near ones.
 
-        raises: StageFailure "invalid" where not even the smallest formats fit
+        raises: CallFailure "invalid" where not even the smallest formats fit
         """
         found = [self.mix(self.first, self.decisions(self.first), budget_bytes)]
         found += self.uniform(budget_bytes)[:UNIFORM]
@@ -139,9 +139,9 @@ def distinct(candidates: Sequence[Candidate]) -> list[Candidate]:
 def budget_of(
     average_bits: float | None, budget_bytes: int | None, weights: int, layers: int
 ) -> int:
-    """Bytes of the linear layers. raises: StageFailure "bad_input" unless one is given"""
+    """Bytes of the linear layers. raises: CallFailure "bad_input" unless one is given"""
     if (average_bits is None) == (budget_bytes is None):
-        raise StageFailure("bad_input", "Cannot mix formats: give bits per weight or bytes")
+        raise CallFailure("bad_input", "Cannot mix formats: give bits per weight or bytes")
     if budget_bytes is not None:
         return budget_bytes
     # Shapes come beside, so that 3.25 bits hold a model of 3 bits in groups of 64.

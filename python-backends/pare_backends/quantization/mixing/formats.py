@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pare_backends.checkpoint import GridTensor
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 from pare_backends.quantization.rounding import round_matrix
 
 NAME = re.compile(
@@ -63,11 +63,11 @@ def format_of(name: str) -> Format:
     """The format of a name: 4-bit-g64, 3-bit-g32-asym, 8-bit (a scale a row), int8-g64 (8 bits a
     row, and inputs rounded by groups of 64 features).
 
-    raises: StageFailure "bad_input" for any other
+    raises: CallFailure "bad_input" for any other
     """
     found = NAME.fullmatch(name)
     if found is None:
-        raise StageFailure(
+        raise CallFailure(
             "bad_input",
             f"Cannot read the format {name!r}: it is BITS-bit, BITS-bit-gGROUP or"
             " BITS-bit-gGROUP-asym of 2, 3, 4 or 8 bits, or int8 or int8-gGROUP",
@@ -81,5 +81,5 @@ def format_of(name: str) -> Format:
 def formats_of(names: Sequence[str]) -> list[Format]:
     """The formats of several names, each once, in their order."""
     if not names:
-        raise StageFailure("bad_input", "Cannot score layers: no format is named")
+        raise CallFailure("bad_input", "Cannot score layers: no format is named")
     return list(dict.fromkeys(format_of(name) for name in names))

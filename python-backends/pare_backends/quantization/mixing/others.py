@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 from pare_backends.quantization.mixing.formats import NAME, Format
 from pare_backends.quantization.mixing.score import Score
 
@@ -56,15 +56,15 @@ class Known:
         return list(self.shapes).index(layer)
 
 
-def bad(why: str, hint: str | None = None) -> StageFailure:
+def bad(why: str, hint: str | None = None) -> CallFailure:
     """What cannot be imported, and why."""
-    return StageFailure("bad_input", f"Cannot import the layer scores: {why}", hint)
+    return CallFailure("bad_input", f"Cannot import the layer scores: {why}", hint)
 
 
 def read_scores(path: Path, known: Known) -> tuple[str, list[Score]]:
     """(the program that scored, a row a layer and format).
 
-    raises: StageFailure "bad_input" where the file is another, or of another model
+    raises: CallFailure "bad_input" where the file is another, or of another model
     """
     try:
         start = path.open("rb").read(64).lstrip()

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 
 if TYPE_CHECKING:
     import torch
@@ -46,7 +46,7 @@ class RestartableModel:
     def running(self) -> Iterator[None]:
         """Within, the model may be run from any block on; the first pass is made here.
 
-        raises: StageFailure "invalid" where the model does not run the blocks in their order
+        raises: CallFailure "invalid" where the model does not run the blocks in their order
         """
         import torch
 
@@ -61,7 +61,7 @@ class RestartableModel:
                     self.logits += [logits] if self.keeps_logits else []
                     self.outputs.append(self._kept)
                     if len(self._kept) != len(self.blocks):
-                        raise StageFailure(
+                        raise CallFailure(
                             "invalid",
                             f"Cannot score layers: the model runs {len(self._kept)} of its"
                             f" {len(self.blocks)} blocks on text",

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from pare_backends.checkpoint import GridTensor, StoredTensor
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 from pare_backends.models.layout import Layout
 from pare_backends.progress import Report
 from pare_backends.pruning.block_pass import blocks_of
@@ -77,7 +77,7 @@ class Scoring:
     def run(self, layers: Sequence[str]) -> list[Score]:
         """The scores of these layers in the order of the model: layer by layer, format by format.
 
-        raises: StageFailure "invalid" where a group divides no row of a layer, "bad_input" for an
+        raises: CallFailure "invalid" where a group divides no row of a layer, "bad_input" for an
         unknown scorer
         """
         self.check(layers)
@@ -127,7 +127,7 @@ class Scoring:
         """Raises before any work where something cannot be scored."""
         for scorer in self.scorers:
             if scorer not in SCORERS:
-                raise StageFailure(
+                raise CallFailure(
                     "bad_input",
                     f"Cannot score layers by {scorer!r}: it is one of {', '.join(SCORERS)}",
                 )
@@ -136,7 +136,7 @@ class Scoring:
             for one in self.formats:
                 odd = next((width for width in one.widths if columns % width != 0), None)
                 if odd is not None:
-                    raise StageFailure(
+                    raise CallFailure(
                         "invalid",
                         f"Cannot score {layer} as {one.name}: groups of {odd} do not divide the"
                         f" row's {columns} weights",
@@ -202,7 +202,7 @@ class Scoring:
                     continue
                 value, error, n = found
                 if not math.isfinite(value):
-                    raise StageFailure(
+                    raise CallFailure(
                         "not_a_number",
                         f"Cannot score {layer} as {one.name} by {scorer}: it is {value}",
                         hint="The model itself gives no finite numbers on this text",

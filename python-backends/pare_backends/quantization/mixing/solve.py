@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 from pare_backends.quantization.mixing.bounds import choices_of, worth_trying
 
 MOST_STEPS = 1 << 17
@@ -43,12 +43,12 @@ def best_mix(decisions: Sequence[Decision], budget_bytes: int) -> list[Option]:
     By dynamic programme over what each option costs beyond its decision's smallest, of the options
     that a bound leaves: exact where their bytes have a divisor of at least slack / 131,072, else
     within a step a decision.
-    raises: StageFailure "invalid" where not even the smallest options fit
+    raises: CallFailure "invalid" where not even the smallest options fit
     """
     least = sum(min(one.size_bytes for one in decision.options) for decision in decisions)
     slack = budget_bytes - least
     if slack < 0:
-        raise StageFailure(
+        raise CallFailure(
             "invalid",
             f"Cannot mix formats into {budget_bytes} bytes: the smallest ones take {least}",
             hint="Allow more bits on average, or formats of fewer bits",

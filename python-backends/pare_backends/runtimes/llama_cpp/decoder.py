@@ -15,7 +15,7 @@ from typing import Any
 import llama_cpp as api
 import numpy as np
 
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 from pare_backends.runtimes.llama_cpp.gguf_directory import MODEL_FILE
 
 CONTEXT_TOKENS = 256
@@ -37,7 +37,7 @@ class LlamaCppDecoder:
         choices.use_mmap = False
         self._model = api.llama_model_load_from_file(str(self._path).encode(), choices)
         if not self._model:
-            raise StageFailure("invalid", f"Cannot run {self._path}: llama.cpp does not load it")
+            raise CallFailure("invalid", f"Cannot run {self._path}: llama.cpp does not load it")
         self.vocabulary = int(api.llama_vocab_n_tokens(api.llama_model_get_vocab(self._model)))
         self._context: Any = None
         self.make_context(context_tokens)
@@ -55,7 +55,7 @@ class LlamaCppDecoder:
         options.no_perf = True
         self._context = api.llama_init_from_model(self._model, options)
         if not self._context:
-            raise StageFailure(
+            raise CallFailure(
                 "out_of_memory",
                 f"Cannot run {self._path}: llama.cpp makes no context of {tokens} tokens",
             )
@@ -75,7 +75,7 @@ class LlamaCppDecoder:
     def keep(self, length: int) -> None:
         """Forgets the sequence but for its first tokens."""
         if not api.llama_memory_seq_rm(api.llama_get_memory(self._context), 0, length, -1):
-            raise StageFailure("crash", f"Cannot go back to {length} tokens in llama.cpp")
+            raise CallFailure("crash", f"Cannot go back to {length} tokens in llama.cpp")
         self._length = length
 
     def step(self, tokens: np.ndarray) -> np.ndarray:
@@ -104,7 +104,7 @@ class LlamaCppDecoder:
         count = len(tokens)
         end = self._length + count
         if end > self.context_tokens:
-            raise StageFailure(
+            raise CallFailure(
                 "bad_input",
                 f"Cannot go on to {end} tokens: the context was made for {self.context_tokens}",
             )
@@ -114,7 +114,7 @@ class LlamaCppDecoder:
         batch.logits = flags
         status = api.llama_decode(self._context, batch)
         if status != 0:
-            raise StageFailure("crash", f"Cannot go on: llama_decode gave {status}")
+            raise CallFailure("crash", f"Cannot go on: llama_decode gave {status}")
         self._length = end
         if wanted == 0:
             return np.empty((0, self.vocabulary), np.float32)

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 from pare_backends.runtimes.stored_weights import PackedWeight
 
 BLOCK = 32
@@ -35,7 +35,7 @@ class Blocks:
 
 
 def to_blocks(name: str, weight: PackedWeight) -> Blocks:
-    """The blocks of a packed weight; `StageFailure` says why GGUF has none for it."""
+    """The blocks of a packed weight; `CallFailure` says why GGUF has none for it."""
     kind = KINDS.get(weight.element)
     if kind is None:
         raise _no_block(
@@ -106,8 +106,8 @@ def _relative_error(rounded: np.ndarray, exact: np.ndarray) -> float:
     return float((np.abs(wide - exact) / scale).max(initial=0))
 
 
-def _no_block(name: str, why: str) -> StageFailure:
-    return StageFailure(
+def _no_block(name: str, why: str) -> CallFailure:
+    return CallFailure(
         "invalid",
         f"Cannot hold {name} in a GGUF file: {why}",
         "measure it in another runtime, or take groups of 32 or 64 with 2 to 4 bits, or 8 "

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from gguf import MODEL_ARCH, MODEL_ARCH_NAMES, GGUFWriter, RopeScalingType, get_tensor_name_map
 
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 
 ROPE_FACTORS = "rope_freqs.weight"
 NOT_STORED = ("rotary_emb.inv_freq",)
@@ -41,7 +41,7 @@ ARCHITECTURES = {
 
 
 class GgufLayout:
-    """Where each tensor of a checkpoint goes. `StageFailure` for what llama.cpp computes otherwise.
+    """Where each tensor of a checkpoint goes. `CallFailure` for what llama.cpp computes otherwise.
 
     config: the checkpoint's config.json
     """
@@ -138,8 +138,8 @@ def rope_of(config: Mapping[str, Any]) -> dict[str, Any]:
     return {**said, "rope_type": kind, "rope_theta": theta}
 
 
-def _no_layout(why: str) -> StageFailure:
-    return StageFailure(
+def _no_layout(why: str) -> CallFailure:
+    return CallFailure(
         "invalid",
         f"Cannot write this model as a GGUF file: {why}",
         "measure it in another runtime, such as openvino or transformers",

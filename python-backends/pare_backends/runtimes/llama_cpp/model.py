@@ -14,7 +14,7 @@ from multiprocessing import Pipe
 import numpy as np
 import torch
 
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 from pare_backends.runtimes.llama_cpp.gguf_directory import described_numerics
 from pare_backends.runtimes.llama_cpp.token_prefix import shared_length
 from pare_backends.runtimes.runtime_model import Output, RuntimeModel
@@ -60,7 +60,7 @@ class GgufModel(RuntimeModel):
 
     def _append(self, tokens: np.ndarray, mask: np.ndarray, places: np.ndarray) -> np.ndarray:
         if len(tokens) != 1:
-            raise StageFailure(
+            raise CallFailure(
                 "bad_input",
                 f"Cannot generate {len(tokens)} sequences at once in llama.cpp: batch_size must be "
                 "1",
@@ -84,11 +84,11 @@ class GgufModel(RuntimeModel):
                 return self._connection.recv_bytes()
         except (EOFError, ConnectionError) as error:
             status = self._process.wait(END_SECONDS)
-            raise StageFailure(
+            raise CallFailure(
                 "crash", f"Cannot score in llama.cpp: its process ended with status {status}"
             ) from error
         kind, message, hint = json.loads(failure)
-        raise StageFailure(kind, message, hint)
+        raise CallFailure(kind, message, hint)
 
     def close(self) -> None:
         """Ends the process beside; it cannot be used again."""

@@ -13,7 +13,7 @@ from multiprocessing.connection import Connection
 
 import numpy as np
 
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 from pare_backends.runtimes.llama_cpp.decoder import LlamaCppDecoder
 from pare_backends.runtimes.llama_cpp.token_prefix import shared_length
 
@@ -54,7 +54,7 @@ def serve(connection: Connection, directory: str, threads: int) -> None:
                 connection.send_bytes(answer.data)
                 asked = np.frombuffer(connection.recv_bytes(), np.int64)
                 answer = scorer.logits(asked[1:], int(asked[0]))
-    except StageFailure as failure:
+    except CallFailure as failure:
         connection.send_bytes(json.dumps([failure.kind, failure.message, failure.hint]).encode())
     except (EOFError, ConnectionError):
         return

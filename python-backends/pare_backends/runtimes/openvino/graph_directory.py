@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 
 GRAPH_FILE = "openvino_model.xml"
 WEIGHTS_FILE = "weights.json"
@@ -17,7 +17,7 @@ def read_description(graph_dir: Path) -> dict[str, Any]:
     try:
         return dict(json.loads((graph_dir / WEIGHTS_FILE).read_text()))
     except (OSError, ValueError) as error:
-        raise StageFailure(
+        raise CallFailure(
             "bad_input",
             f"Cannot read the graph in {graph_dir}: {WEIGHTS_FILE} is not readable",
             "remove the folder; it is exported again",

@@ -14,7 +14,7 @@ import numpy as np
 import openvino
 import openvino.opset15 as ops
 
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 from pare_backends.progress import Report
 from pare_backends.runtimes.openvino.graph_directory import GRAPH_FILE
 from pare_backends.runtimes.openvino.graph_weights import SCALES, ZEROS, build_model
@@ -97,12 +97,12 @@ class GraphFile:
         return name in self.constants
 
     def packed(self, name: str) -> PackedWeight:
-        """A packed weight; raises `StageFailure` where a part is gone."""
+        """A packed weight; raises `CallFailure` where a part is gone."""
         elements, scales = self._named(name), self._named(f"{name}{SCALES}")
         element = str(elements.get_element_type().get_type_name())
         shape = list(elements.get_shape())
         if element not in ELEMENT_BITS:
-            raise StageFailure("bad_input", f"{name} is {element} in the graph")
+            raise CallFailure("bad_input", f"{name} is {element} in the graph")
         zeros = None
         if self.has(f"{name}{ZEROS}"):
             node = self._named(f"{name}{ZEROS}")
@@ -134,7 +134,7 @@ class GraphFile:
 
     def _named(self, name: str) -> Any:
         if name not in self.constants:
-            raise StageFailure("bad_input", f"{name} is not in the graph")
+            raise CallFailure("bad_input", f"{name} is not in the graph")
         return self.constants[name]
 
 
@@ -153,14 +153,14 @@ def unpacked(node: Any, bits: int) -> np.ndarray:
 
 
 def read_graph(directory: Path) -> GraphFile:
-    """The graph as any program reads it; raises `StageFailure` where it is gone or damaged."""
+    """The graph as any program reads it; raises `CallFailure` where it is gone or damaged."""
     for name in (GRAPH_FILE, WEIGHTS_FILE):
         if not (directory / name).is_file():
-            raise StageFailure("bad_input", f"{name} is missing")
+            raise CallFailure("bad_input", f"{name} is missing")
     try:
         model = openvino.Core().read_model(directory / GRAPH_FILE)
     except RuntimeError as error:
-        raise StageFailure("bad_input", f"{GRAPH_FILE} cannot be read: {error}"[:500]) from error
+        raise CallFailure("bad_input", f"{GRAPH_FILE} cannot be read: {error}"[:500]) from error
     nodes = [node for node in model.get_ops() if node.get_type_name() == "Constant"]
     named = {str(node.get_friendly_name()): node for node in nodes}
     return GraphFile(model, {name: node for name, node in named.items() if of_weight(name)})

@@ -16,7 +16,7 @@ import openvino
 import openvino.opset15 as ops
 
 from pare_backends.checkpoint.forms.floats import half
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 from pare_backends.runtimes.openvino.graph_directory import GRAPH_FILE, read_description
 from pare_backends.runtimes.stored_weights import PackedWeight, StoredWeights
 
@@ -49,7 +49,7 @@ def build_model(
 
     `last_only`: logits of the last position alone, as a generating runtime computes them.
     `halves`: scales and floats in float16, as a file keeps them that is handed on.
-    Raises `StageFailure` where the artifact is of another architecture or lacks a weight.
+    Raises `CallFailure` where the artifact is of another architecture or lacks a weight.
     """
     described = read_description(Path(graph_dir))
     weights = StoredWeights(artifact_dir)
@@ -90,7 +90,7 @@ def build_model(
 def _check_architecture(graph: dict[str, Any], artifact: dict[str, Any], where: str) -> None:
     for key in sorted((set(graph) & set(artifact)) - NOT_ARCHITECTURE):
         if graph[key] != artifact[key]:
-            raise StageFailure(
+            raise CallFailure(
                 "bad_input",
                 f"Cannot run {where} in this graph: its {key} is {artifact[key]!r}, "
                 f"the graph was exported for {graph[key]!r}",
@@ -122,7 +122,7 @@ def _constant(
     transposed: floats lie as (in, out) in the file, integers as the graph takes them
     """
     if not weights.has(name):
-        raise StageFailure("bad_input", f"Cannot run the artifact: it has no weight {name}")
+        raise CallFailure("bad_input", f"Cannot run the artifact: it has no weight {name}")
     if weights.is_packed(name):
         packed = weights.packed(name)
         if [packed.rows, packed.columns] != shape:
@@ -148,8 +148,8 @@ def _constant(
     return ops.convert(node, np.float32).output(0), values.size * 4
 
 
-def _wrong_shape(name: str, found: list[int], wanted: list[int]) -> StageFailure:
-    return StageFailure(
+def _wrong_shape(name: str, found: list[int], wanted: list[int]) -> CallFailure:
+    return CallFailure(
         "bad_input", f"Cannot run the artifact: {name} has shape {found}, the graph has {wanted}"
     )
 

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 from pare_backends.progress import Report
 from pare_backends.runtimes.openvino.graph_directory import GRAPH_FILE, WEIGHTS_FILE
 
@@ -71,7 +71,7 @@ def check_disk(output: Path, needed: int) -> None:
     """Raises where the disk cannot hold the graph with its weights, before they are written."""
     free = shutil.disk_usage(output).free
     if free < needed:
-        raise StageFailure(
+        raise CallFailure(
             "disk_full",
             f"Cannot export a graph to {output}: {needed / 1e9:.2f} GB may be needed,"
             f" {free / 1e9:.2f} GB are free",
@@ -91,7 +91,7 @@ def naming_a_full_disk(output: Path) -> Iterator[None]:
     except Exception as caught:
         error = caught
     if shutil.disk_usage(output).free < NEARLY_FULL_BYTES:
-        raise StageFailure(
+        raise CallFailure(
             "disk_full",
             f"Cannot export a graph to {output}: no space is left on its disk",
             hint="Free space, or set PARE_HOME to a larger disk",
@@ -105,11 +105,11 @@ def _read_config(model_dir: Path) -> dict[str, Any]:
     try:
         config = json.loads(path.read_text())
     except (OSError, ValueError) as error:
-        raise StageFailure(
+        raise CallFailure(
             "bad_input", f"Cannot export {model_dir} as a graph: its config.json is not readable"
         ) from error
     if "auto_map" in config:
-        raise StageFailure(
+        raise CallFailure(
             "invalid",
             f"Cannot export {model_dir} as a graph: the model brings its own code",
             "measure it in the runtime transformers",
@@ -156,7 +156,7 @@ def strip_weights(source: Path, target: Path, model: torch.nn.Module) -> list[di
         if name is not None and name in parameters:
             weights.append(_replace_by_input(graph, node, name, transposed))
         elif name is None and _size(node) * node.output(0).element_type.size > LARGEST_OWN_CONSTANT:
-            raise StageFailure(
+            raise CallFailure(
                 "invalid",
                 f"Cannot export a graph of {type(model).__name__}: its constant "
                 f"{node.get_friendly_name()} {list(node.output(0).shape)} is none of its weights",
@@ -165,7 +165,7 @@ def strip_weights(source: Path, target: Path, model: torch.nn.Module) -> list[di
     counts = Counter(str(weight["tensor"]) for weight in weights)
     twice = sorted(name for name, count in counts.items() if count > 1)
     if twice:
-        raise StageFailure(
+        raise CallFailure(
             "invalid",
             f"Cannot export a graph of {type(model).__name__}: {twice[0]} is in it"
             f" {counts[twice[0]]} times",
@@ -173,7 +173,7 @@ def strip_weights(source: Path, target: Path, model: torch.nn.Module) -> list[di
         )
     missing = sorted(set(parameters) - set(counts))
     if missing:
-        raise StageFailure(
+        raise CallFailure(
             "invalid",
             f"Cannot export a graph of {type(model).__name__}: {len(missing)} of its "
             f"{len(parameters)} weights are not in the graph, such as {missing[0]}",

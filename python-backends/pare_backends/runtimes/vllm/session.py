@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from pare_backends.checkpoint.forms import own_forms
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 from pare_backends.runtimes.session import Numerics
 from pare_backends.runtimes.stored_weights import StoredWeights
 
@@ -40,13 +40,13 @@ class VllmSession:
         import vllm
 
         if not torch.cuda.is_available():
-            raise StageFailure("invalid", "Cannot run vllm: torch finds no CUDA GPU")
+            raise CallFailure("invalid", "Cannot run vllm: torch finds no CUDA GPU")
         self._torch, self._vllm = torch, vllm
         self.weights_dir = artifact_dir
         weights = StoredWeights(artifact_dir)
         forms = own_forms(weights.config)
         if forms:
-            raise StageFailure(
+            raise CallFailure(
                 "invalid", f"Cannot run vllm: it reads no weights that are stored as {forms[0]}"
             )
         self._context = min(CONTEXT_TOKENS, int(weights.config["max_position_embeddings"]))
@@ -90,7 +90,7 @@ class VllmSession:
         known = len(self._tokens)
         while len(self._tokens) == known:
             if not self._engine.has_unfinished_requests():
-                raise StageFailure("crash", f"Cannot go on after {known} tokens: vllm has ended")
+                raise CallFailure("crash", f"Cannot go on after {known} tokens: vllm has ended")
             for output in self._engine.step():
                 self._tokens = list(output.outputs[0].token_ids)
         return int(self._tokens[known])

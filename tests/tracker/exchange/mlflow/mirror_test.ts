@@ -22,12 +22,12 @@ function otherRecords(study_id: string): JournalRecord[] {
     { type: "note", at: AT, study_id, trial_id: null, note_id: "1", text: "a study's note" },
     { type: "note", ...trial, note_id: "2", text: 'it\'s "a" note: ü' },
     {
-      ...{ type: "resources", ...trial, seconds: 2.6, stage: "apply", rss_bytes: 7 },
+      ...{ type: "resources", ...trial, seconds: 2.6, call: "apply", rss_bytes: 7 },
       ...{ cpu_utilisation: 1.5, free_memory_bytes: 8 },
       ...{ gpu_memory_bytes: null, gpu_utilisation: null, power_watts: null },
     },
     {
-      ...{ type: "energy_read", ...trial, stage: "speed", reader: "estimate", joules: 5 },
+      ...{ type: "energy_read", ...trial, call: "speed", reader: "estimate", joules: 5 },
       ...{ seconds: 2, idle_watts: 0, tokens: 100 },
     },
     {

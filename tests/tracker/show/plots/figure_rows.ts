@@ -156,9 +156,9 @@ export const ROWS: Record<keyof typeof figures, readonly [readonly object[], obj
     },
   }))],
   roofline: [trials],
-  memory: [["apply", "evaluate"].flatMap((stage, s) =>
+  memory: [["apply", "evaluate"].flatMap((call, s) =>
     Array.from({ length: 12 }, (_, i) => ({
-      ...{ trial_id: id(i % 2), stage, seconds: Math.floor(i / 2) + 1, gpu_memory_bytes: null },
+      ...{ trial_id: id(i % 2), call, seconds: Math.floor(i / 2) + 1, gpu_memory_bytes: null },
       rss_bytes: BigInt(Math.round(1e9 * (0.4 + some(i, s)))),
     }))
   )],
@@ -168,7 +168,7 @@ export const ROWS: Record<keyof typeof figures, readonly [readonly object[], obj
       Array.from({ length: 20 }, (_, i) => ({
         ...{
           trial_id: id(i % 2),
-          stage: 0,
+          action_index: 0,
           metric,
           step: BigInt(i),
           value: i === 7 ? NaN : 3 - i / 10 + m / 5,

@@ -45,7 +45,7 @@ async function below(directory: string, from = ""): Promise<string[]> {
   return found;
 }
 
-Deno.test("Study, trial and stage names never leave the store, and two of them never share a file", () =>
+Deno.test("Study, trial and call names never leave the store, and two of them never share a file", () =>
   inDirectory(async (directory) => {
     const root = join(directory, "inner", "store");
     await using store = await openStore(root, { write: true });

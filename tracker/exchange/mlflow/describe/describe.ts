@@ -20,8 +20,10 @@ import { noteContent } from "./note_content.ts";
 type Of<T extends JournalRecord["type"]> = Extract<JournalRecord, { type: T }>;
 
 /** Names of a record's metrics: two actions of a trial may log one of the same name. */
-function keysOf({ metrics, stage }: Of<"points">): string[] {
-  return stage === undefined ? metrics : metrics.map((metric) => `stage${stage}/${metric}`);
+function keysOf({ metrics, action_index }: Of<"points">): string[] {
+  return action_index === undefined
+    ? metrics
+    : metrics.map((metric) => `stage${action_index}/${metric}`);
 }
 
 /** The points of a record by number, one metric after the other: its size, and some of them. */
@@ -48,25 +50,25 @@ function pointsOf(record: Of<"points">) {
 }
 
 function describeResources(to: Recipient, record: Of<"resources">): Effect {
-  const { stage, seconds } = record;
+  const { call, seconds } = record;
   const figures = {
-    [`resources/${stage}/rss_bytes`]: record.rss_bytes,
-    [`resources/${stage}/cpu_utilisation`]: record.cpu_utilisation,
-    [`resources/${stage}/free_memory_bytes`]: record.free_memory_bytes,
-    [`resources/${stage}/gpu_memory_bytes`]: record.gpu_memory_bytes,
-    [`resources/${stage}/gpu_utilisation`]: record.gpu_utilisation,
-    [`resources/${stage}/power_watts`]: record.power_watts,
+    [`resources/${call}/rss_bytes`]: record.rss_bytes,
+    [`resources/${call}/cpu_utilisation`]: record.cpu_utilisation,
+    [`resources/${call}/free_memory_bytes`]: record.free_memory_bytes,
+    [`resources/${call}/gpu_memory_bytes`]: record.gpu_memory_bytes,
+    [`resources/${call}/gpu_utilisation`]: record.gpu_utilisation,
+    [`resources/${call}/power_watts`]: record.power_watts,
   };
   const metrics = points(figures, Date.parse(record.at), Math.round(seconds));
   return { to, kind: "log", data: { metrics } };
 }
 
 function describeEnergy(to: Recipient, record: Of<"energy_read">): Effect {
-  const { stage, joules, seconds, tokens } = record;
+  const { call, joules, seconds, tokens } = record;
   const figures = {
-    [`energy/${stage}/joules`]: joules,
-    [`energy/${stage}/seconds`]: seconds,
-    [`energy/${stage}/tokens`]: tokens,
+    [`energy/${call}/joules`]: joules,
+    [`energy/${call}/seconds`]: seconds,
+    [`energy/${call}/tokens`]: tokens,
   };
   return logged(to, points(figures, Date.parse(record.at)));
 }
@@ -177,7 +179,7 @@ function effectsOf(
         to,
         kind: "file",
         path: `samples/${record.fidelity}${
-          record.stage === undefined ? "" : `-stage${record.stage}`
+          record.action_index === undefined ? "" : `-stage${record.action_index}`
         }${extname(record.path)}`,
         file: join(root, record.path),
       }];
@@ -185,7 +187,7 @@ function effectsOf(
       return [{
         to,
         kind: "file",
-        path: `logs/${record.stage}.log`,
+        path: `logs/${record.call}.log`,
         file: join(root, record.path),
       }];
     case "alert":

@@ -10,7 +10,7 @@ import {
 import { namedRuntime } from "../source_closure.ts";
 import type { SpeedInput } from "../speed_input.ts";
 import { exactForm, formFailure, type MadeForms } from "./runtime_form.ts";
-import { failed } from "../stage_runner.ts";
+import { failed } from "../call_runner.ts";
 
 /** Positions at which the runtime's logits are compared with the dequantized model's. */
 const PROOF_TOKENS = 64;
@@ -54,7 +54,7 @@ async function ownLogits(
   const runtime = workshop.registry.runtime(study.spec.runtime);
   const output_path = join(scratch, "logits.npz");
   const computed = await runner(trial_id, {
-    stage: "runtime_logits",
+    call: "runtime_logits",
     ...namedRuntime(runtime),
     artifact_dir: artifact.location,
     form_dir,
@@ -84,7 +84,7 @@ export async function prove(
     const logits = await ownLogits(input, form_dir, scratch, spans);
     if (!logits.ok) return failed(logits.failure, spans);
     const proved = await runner(trial_id, {
-      stage: "prove_runtime",
+      call: "prove_runtime",
       runtime,
       artifact_dir: artifact.location,
       logits_path: logits.value,

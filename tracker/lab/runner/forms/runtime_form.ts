@@ -5,7 +5,7 @@ import { storageFailure } from "../../../ground/storage/storage_error.ts";
 import { formKey } from "./form_key.ts";
 import type { SpeedInput } from "../speed_input.ts";
 import { namedRuntime } from "../source_closure.ts";
-import { failed } from "../stage_runner.ts";
+import { failed } from "../call_runner.ts";
 
 /** What the runtime loads of an artifact and of its baseline; null: the checkpoint itself. */
 export interface MadeForms {
@@ -13,16 +13,16 @@ export interface MadeForms {
   readonly baseline_form_dir: string | null;
 }
 
-/** A stage's failure on its way through the cache, which keeps nothing of what failed. */
-class StageFailed extends Error {
+/** A call's failure on its way through the cache, which keeps nothing of what failed. */
+class CallFailed extends Error {
   constructor(readonly failure: Failure) {
     super(failure.message);
   }
 }
 
-/** The outcome of an error that a form's making threw: the stage's own, or the disk's. */
-export function formFailure(error: unknown, stage: string, spans: readonly Span[]) {
-  return failed(error instanceof StageFailed ? error.failure : storageFailure(error, stage), spans);
+/** The outcome of an error that a form's making threw: the call's own, or the disk's. */
+export function formFailure(error: unknown, call: string, spans: readonly Span[]) {
+  return failed(error instanceof CallFailed ? error.failure : storageFailure(error, call), spans);
 }
 
 /** Which runtime makes a form, and where the seconds are noted that it takes. */
@@ -39,14 +39,14 @@ async function fill(
   { output_dir, exact }: { output_dir: string; exact: boolean },
 ): Promise<void> {
   const made = await input.runner(input.trial_id, {
-    stage: "make_form",
+    call: "make_form",
     ...namedRuntime(runtime),
     artifact_dir: location,
     output_dir,
     exact,
   }, runtime.form?.environment ?? runtime.needs.environment);
   spans.push(...made.spans);
-  if (!made.ok) throw new StageFailed(made.failure);
+  if (!made.ok) throw new CallFailed(made.failure);
 }
 
 /** A form that is kept for whoever shares it. */

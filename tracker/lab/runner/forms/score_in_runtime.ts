@@ -14,7 +14,7 @@ import { readSamples } from "../../../store/rows/sample_file.ts";
 import { storageFailure } from "../../../ground/storage/storage_error.ts";
 import { BATCH_SIZE } from "../evaluate_artifact.ts";
 import type { SpeedInput } from "../speed_input.ts";
-import { failed } from "../stage_runner.ts";
+import { failed } from "../call_runner.ts";
 
 /**
  * Whether a runtime computes otherwise than the evaluation does. Weights are exchanged exactly; what
@@ -73,7 +73,7 @@ export async function scoreInRuntime(
   const folder = await mkdtemp(join(tmpdir(), "pare-runtime-"));
   try {
     const scored = await runner(trial_id, {
-      stage: "evaluate",
+      call: "evaluate",
       artifact_dir: artifact.location,
       tasks: study.tasks.filter(({ task }) => primary.has(task)),
       selections: first.selections.filter(({ task }) => primary.has(task)),

@@ -17,7 +17,7 @@ const COLUMNS = {
   figure: "lossCurves",
   sql: "SELECT * FROM metric_points",
   required: { trial_id: text, metric: text, step: numeric, value: numeric },
-  optional: { stage: numeric },
+  optional: { action_index: numeric },
 };
 
 interface Point {
@@ -62,7 +62,7 @@ function panelOf(
 }
 
 /**
- * What trainings logged, over their steps: a panel per metric, a line per trial and stage, whose shape stands
+ * What trainings logged, over their steps: a panel per metric, a line per trial and action, whose shape stands
  * at its end. Rows: `SELECT * FROM metric_points`.
  */
 export function lossCurves(rows: readonly object[], options?: LossOptions): string {
@@ -76,7 +76,8 @@ export function lossCurves(rows: readonly object[], options?: LossOptions): stri
     const { step, value } = row;
     if (!metrics.includes(row.metric ?? "–") || step === null || value === null) return [];
     if (settled.log && value <= 0) return [];
-    const series = name(row.trial_id) + (row.stage === null ? "" : `, stage ${row.stage + 1}`);
+    const series = name(row.trial_id) +
+      (row.action_index === null ? "" : `, action ${row.action_index + 1}`);
     return [{ series, step, value, metric: row.metric ?? "–" }];
   });
   const series = [...new Set(points.map((one) => one.series))].sort();

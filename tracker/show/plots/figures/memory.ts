@@ -9,7 +9,7 @@ import { counted } from "../ground/words.ts";
 const COLUMNS = {
   figure: "memory",
   sql: "SELECT * FROM resources",
-  required: { trial_id: text, stage: text, seconds: numeric, rss_bytes: numeric },
+  required: { trial_id: text, call: text, seconds: numeric, rss_bytes: numeric },
   optional: { gpu_memory_bytes: numeric },
 };
 
@@ -17,7 +17,7 @@ interface Sample {
   readonly x: number;
   readonly y: number;
   readonly trial: string;
-  readonly stage: string;
+  readonly call: string;
   readonly gap: number;
 }
 
@@ -30,7 +30,7 @@ const MOST_POINTS = 300;
 function panelOf(trial: string, samples: readonly Sample[], signs: Signs, top: number): Panel {
   const lines = [...Map.groupBy(samples, ({ gap }) => gap).values()];
   const drawn = lines.flatMap((line) => thinned(line, MOST_POINTS, ({ y }) => y))
-    .map((one) => ({ ...one, ...signs.get(one.stage)! }));
+    .map((one) => ({ ...one, ...signs.get(one.call)! }));
   const ends = [...Map.groupBy(drawn, ({ gap }) => gap).values()].map((line) => line.at(-1)!);
   const most = drawn.toSorted((a, b) => b.y - a.y).slice(0, 1);
   return (width) => ({
@@ -53,7 +53,7 @@ function panelOf(trial: string, samples: readonly Sample[], signs: Signs, top: n
 }
 
 /**
- * Memory of the workers over a trial's own time, stage after stage, a panel a trial. Rows:
+ * Memory of the workers over a trial's own time, call after call, a panel a trial. Rows:
  * `SELECT * FROM resources`.
  */
 export function memory(rows: readonly object[], options?: FigureOptions): string {
@@ -64,27 +64,27 @@ export function memory(rows: readonly object[], options?: FigureOptions): string
   const shown = trials.slice(0, MOST_TRIALS);
   const clocks = new Map<
     string,
-    { base: number; last: number; stage: string | null; gap: number }
+    { base: number; last: number; call: string | null; gap: number }
   >();
   const [host, gpu]: [Sample[], Sample[]] = [[], []];
   for (const row of all) {
     const trial = name(row.trial_id);
     if (row.seconds === null || !shown.includes(trial)) continue;
-    const clock = clocks.get(trial) ?? { base: 0, last: 0, stage: row.stage, gap: 0 };
-    // Each stage counts from its own start: the next one goes on where it ended.
-    if (row.stage !== clock.stage || row.seconds < clock.last) {
+    const clock = clocks.get(trial) ?? { base: 0, last: 0, call: row.call, gap: 0 };
+    // Each call counts from its own start: the next one goes on where it ended.
+    if (row.call !== clock.call || row.seconds < clock.last) {
       clock.base += clock.last;
       clock.gap++;
     }
-    [clock.last, clock.stage] = [row.seconds, row.stage];
+    [clock.last, clock.call] = [row.seconds, row.call];
     clocks.set(trial, clock);
-    const stage = row.stage ?? "–";
-    const at = { x: clock.base + row.seconds, trial, stage, gap: clock.gap };
+    const call = row.call ?? "–";
+    const at = { x: clock.base + row.seconds, trial, call, gap: clock.gap };
     // A process that has just ended has no memory: that is no sample of its work.
     if (row.rss_bytes !== null && row.rss_bytes > 0) host.push({ ...at, y: row.rss_bytes / GB });
     if (row.gpu_memory_bytes !== null) gpu.push({ ...at, y: row.gpu_memory_bytes / GB });
   }
-  const signs = signsOf([...host, ...gpu].map(({ stage }) => stage));
+  const signs = signsOf([...host, ...gpu].map(({ call }) => call));
   const panels = (samples: readonly Sample[], what: string) => {
     const top = Math.max(0, ...samples.map(({ y }) => y)) * 1.12;
     return [...Map.groupBy(samples, ({ trial }) => trial)]
@@ -105,7 +105,7 @@ export function memory(rows: readonly object[], options?: FigureOptions): string
     notes: [
       ...most === undefined
         ? []
-        : ["A line a stage, its shape at the end; the figure is the most of the trial."],
+        : ["A line a call, its shape at the end; the figure is the most of the trial."],
       ...shown.length < trials.length
         ? [`Drawn are the first ${shown.length} of ${trials.length} trials.`]
         : [],

@@ -17,13 +17,13 @@ CREATE TABLE alerts (
 
 CREATE TABLE resources (
   study_id VARCHAR NOT NULL, trial_id VARCHAR NOT NULL, position BIGINT NOT NULL, happened_at TIMESTAMP,
-  stage VARCHAR NOT NULL, seconds DOUBLE NOT NULL, rss_bytes BIGINT NOT NULL,
+  call VARCHAR NOT NULL, seconds DOUBLE NOT NULL, rss_bytes BIGINT NOT NULL,
   cpu_utilisation DOUBLE NOT NULL, free_memory_bytes BIGINT NOT NULL,
   gpu_memory_bytes BIGINT, gpu_utilisation DOUBLE, power_watts DOUBLE
 );
 
 CREATE TABLE logs (
   study_id VARCHAR NOT NULL, trial_id VARCHAR NOT NULL, position BIGINT NOT NULL,
-  written_at TIMESTAMP, stage VARCHAR NOT NULL, path VARCHAR NOT NULL, bytes BIGINT NOT NULL,
+  written_at TIMESTAMP, call VARCHAR NOT NULL, path VARCHAR NOT NULL, bytes BIGINT NOT NULL,
   sha256 VARCHAR NOT NULL
 );

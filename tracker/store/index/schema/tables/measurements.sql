@@ -16,7 +16,7 @@ CREATE TABLE measurements (
 
 CREATE TABLE energy_readings (
   study_id VARCHAR NOT NULL, trial_id VARCHAR NOT NULL, position BIGINT NOT NULL,
-  happened_at TIMESTAMP, stage VARCHAR NOT NULL, reader VARCHAR NOT NULL,
+  happened_at TIMESTAMP, call VARCHAR NOT NULL, reader VARCHAR NOT NULL,
   joules DOUBLE NOT NULL, seconds DOUBLE NOT NULL, idle_watts DOUBLE NOT NULL,
   tokens BIGINT NOT NULL,
   how VARCHAR,
@@ -31,7 +31,7 @@ CREATE TABLE energy_readings (
 CREATE TABLE metric_series (
   series_id BIGINT NOT NULL,
   study_id VARCHAR NOT NULL, trial_id VARCHAR NOT NULL,
-  stage BIGINT,
+  action_index BIGINT,
   metric VARCHAR NOT NULL
 );
 

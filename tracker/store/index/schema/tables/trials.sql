@@ -17,7 +17,7 @@ CREATE TABLE trials (
   failure_kind VARCHAR,
   failure_message VARCHAR,
   failure_hint VARCHAR,
-  failure_stage VARCHAR,
+  failure_phase VARCHAR,
   started_at TIMESTAMP,
   finished_at TIMESTAMP,
   seconds DOUBLE,
@@ -51,14 +51,14 @@ CREATE TABLE spans (
   study_id VARCHAR NOT NULL, trial_id VARCHAR NOT NULL, span_index BIGINT NOT NULL,
   name VARCHAR NOT NULL, seconds DOUBLE NOT NULL, library BOOLEAN NOT NULL,
   phase VARCHAR,
-  stage BIGINT
+  action_index BIGINT
 );
 
 CREATE TABLE gate_decisions (
   study_id VARCHAR NOT NULL, trial_id VARCHAR NOT NULL, gate_index BIGINT NOT NULL,
   gate VARCHAR NOT NULL, decision VARCHAR NOT NULL, reason VARCHAR NOT NULL,
   value DOUBLE, threshold DOUBLE,
-  stage BIGINT,
+  action_index BIGINT,
   attempt BIGINT,
   artifact_id VARCHAR,
   parent_id VARCHAR,
@@ -81,12 +81,12 @@ CREATE TABLE reward_terms (
   weight DOUBLE NOT NULL, normalised DOUBLE, contribution DOUBLE NOT NULL, note VARCHAR
 );
 
-CREATE TABLE stage_measurements (
+CREATE TABLE action_measurements (
   study_id VARCHAR NOT NULL, trial_id VARCHAR NOT NULL, position BIGINT NOT NULL,
-  stage BIGINT NOT NULL, attempt BIGINT NOT NULL, artifact_id VARCHAR NOT NULL,
+  action_index BIGINT NOT NULL, attempt BIGINT NOT NULL, artifact_id VARCHAR NOT NULL,
   metric VARCHAR NOT NULL, value DOUBLE NOT NULL, unit VARCHAR NOT NULL,
   direction VARCHAR NOT NULL, n BIGINT NOT NULL, standard_error DOUBLE,
   fidelity VARCHAR NOT NULL, task VARCHAR, slice VARCHAR
 );
-COMMENT ON TABLE stage_measurements IS
+COMMENT ON TABLE action_measurements IS
   'Quality of a trial''s model in the midst of its chain, where it was evaluated there; the figures of the finished model are in measurements.';

@@ -1,14 +1,14 @@
--- Minutes and joules are sums over the stages of a trial; NULL where nobody measured them.
+-- Minutes and joules are sums over the calls of a trial; NULL where nobody measured them.
 CREATE VIEW cost AS
-WITH by_stage AS (
-  SELECT study_id, trial_id, stage, max(seconds) AS seconds,
+WITH by_call AS (
+  SELECT study_id, trial_id, call, max(seconds) AS seconds,
     avg(cpu_utilisation) AS cores, avg(power_watts) AS watts
-  FROM resources GROUP BY study_id, trial_id, stage
+  FROM resources GROUP BY study_id, trial_id, call
 ),
 used AS (
   SELECT study_id, trial_id, sum(cores * seconds) / 60 AS cpu_minutes,
     sum(watts * seconds) AS joules
-  FROM by_stage GROUP BY study_id, trial_id
+  FROM by_call GROUP BY study_id, trial_id
 ),
 worked AS (
   SELECT study_id, trial_id, sum(seconds) FILTER (name <> 'loop') / 60 AS minutes

@@ -14,7 +14,7 @@ gates AS (
 SELECT t.study_id, t.trial_id, t.readable_id,
   t.methods,
   t.state, t.failure_kind AS kind, t.failure_message AS message, t.failure_hint AS hint,
-  coalesce(t.failure_stage, 'gate ' || g.gate) AS stage, t.finished_at,
+  coalesce(t.failure_phase, 'gate ' || g.gate) AS phase, t.finished_at,
   coalesce(t.failure_message, g.reason, 'nothing was recorded') AS reason,
   g.gate, g.value, g.threshold, g.low AS interval_low, g.high AS interval_high, g.samples,
   g.dominated_by,

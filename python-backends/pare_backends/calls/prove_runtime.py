@@ -1,4 +1,4 @@
-"""Stage `prove_runtime`: that a runtime computes with the artifact's own weights.
+"""Call `prove_runtime`: that a runtime computes with the artifact's own weights.
 
 Logits over a text that the runtime itself samples: strict float32 against the dequantized torch
 model, which proves the exchange of the weights; and the numerics that speed figures are taken
@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from pare_backends.checkpoint.soundness import mean_kl
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 from pare_backends.progress import Report
 from pare_backends.runtimes.logits import load_logits
 
@@ -36,7 +36,7 @@ class Request:
 
 
 def run(request: Request, report: Report) -> dict[str, Any]:
-    """StageResults.prove_runtime of `core/schemas/wire.ts`."""
+    """CallResults.prove_runtime of `core/schemas/wire.ts`."""
     with report.span("prove", library=True):
         found = load_logits(request.logits_path)
         report.progress("prove", 1, 2, "steps")
@@ -44,7 +44,7 @@ def run(request: Request, report: Report) -> dict[str, Any]:
         report.progress("prove", 2, 2, "steps")
     strict_kl = mean_kl(plain, found.strict)
     if not strict_kl <= LARGEST_STRICT_KL:
-        raise StageFailure(
+        raise CallFailure(
             "verification",
             f"Cannot trust {request.runtime} with {request.artifact_dir}: in strict float32 its "
             f"logits differ from the dequantized model's by a KL divergence of {strict_kl:.2g}, "

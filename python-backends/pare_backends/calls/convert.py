@@ -1,4 +1,4 @@
-"""Stage `convert`: a written artifact as files that other libraries load."""
+"""Call `convert`: a written artifact as files that other libraries load."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Request:
 
 
 def run(request: Request, report: Report) -> dict[str, Any]:
-    """StageResults.convert of `core/schemas/wire.ts`."""
+    """CallResults.convert of `core/schemas/wire.ts`."""
     output, source = Path(request.output_dir), read_source(request.artifact_dir)
     own = OWN_LAYOUTS.get(request.format)
     if own is not None:

@@ -1,4 +1,4 @@
-"""Stage `make_form`: what a runtime loads in the place of an artifact.
+"""Call `make_form`: what a runtime loads in the place of an artifact.
 
 Runs in the environment that the runtime's plugin names for it; the work is that of `make.py` in the
 runtime's folder.
@@ -25,7 +25,7 @@ class Request:
 
 
 def run(request: Request, report: Report) -> dict[str, Any]:
-    """StageResults.make_form of `core/schemas/wire.ts`."""
+    """CallResults.make_form of `core/schemas/wire.ts`."""
     output = Path(request.output_dir)
     output.mkdir(parents=True, exist_ok=True)
     add_runtime(request.runtime, request.runtime_dir)

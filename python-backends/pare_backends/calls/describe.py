@@ -1,4 +1,4 @@
-"""Stage `describe`: the knobs of every method, for the comparison with the TypeScript half."""
+"""Call `describe`: the knobs of every method, for the comparison with the TypeScript half."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stage `speed`: latency, prefill, memory and energy of an artifact in a named runtime.
+"""Call `speed`: latency, prefill, memory and energy of an artifact in a named runtime.
 
 The artifact is loaded alone first, so that the process's peak memory is its own; then the
 baseline, and both generate in turn.
@@ -18,7 +18,7 @@ import numpy as np
 from pare_backends.checkpoint.empty_model import context_length, load_config
 from pare_backends.checkpoint.setting import Source, source_of
 from pare_backends.checkpoint.stored_form import stored_form
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 from pare_backends.measuring import energy
 from pare_backends.measuring.bandwidth import read_bandwidth
 from pare_backends.measuring.cache_bytes import cache_rows
@@ -67,10 +67,10 @@ class Request:
 
 
 def run(request: Request, report: Report) -> dict[str, Any]:
-    """StageResults.speed of `core/schemas/wire.ts`."""
+    """CallResults.speed of `core/schemas/wire.ts`."""
     for name in ("prompt_tokens", "new_tokens", "repeats"):
         if getattr(request, name) < 1:
-            raise StageFailure(
+            raise CallFailure(
                 "bad_input", f"Cannot time generation: {name} is {getattr(request, name)}, under 1"
             )
     add_runtime(request.runtime, request.runtime_dir)
@@ -169,7 +169,7 @@ def _load(
         session = open_session(request.runtime, source.weights_dir, form, report.threads)
         if source.setting is not None:
             if not isinstance(session, TakesSetting):
-                raise StageFailure(
+                raise CallFailure(
                     "bad_input",
                     f"Cannot run {source.setting.label()} in the runtime {request.runtime}:"
                     " it takes no settings",
@@ -187,7 +187,7 @@ def peak_memory() -> int:
     for line in Path("/proc/self/status").read_text().splitlines():
         if line.startswith("VmHWM:"):
             return int(line.split()[1]) * 1024
-    raise StageFailure("crash", "Cannot read this process's peak memory: no VmHWM in /proc")
+    raise CallFailure("crash", "Cannot read this process's peak memory: no VmHWM in /proc")
 
 
 def _peak_method(session: Session) -> str:

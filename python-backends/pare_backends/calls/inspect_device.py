@@ -1,4 +1,4 @@
-"""Stage `inspect_device`: what this machine is and has free. Gigabytes are 1e9 bytes."""
+"""Call `inspect_device`: what this machine is and has free. Gigabytes are 1e9 bytes."""
 
 from __future__ import annotations
 

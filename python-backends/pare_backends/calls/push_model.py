@@ -1,4 +1,4 @@
-"""Stage `push_model`: files into a repository of a Hugging Face-compatible hub, as one commit.
+"""Call `push_model`: files into a repository of a Hugging Face-compatible hub, as one commit.
 
 Source of the protocol: `huggingface_hub` (create, preupload, LFS batch, commit), Apache-2.0.
 """
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 from pare_backends.models.hub_push_errors import push_refusal
 from pare_backends.progress import Report
 
@@ -39,7 +39,7 @@ class Request:
 
 
 def run(request: Request, report: Report) -> dict[str, Any]:
-    """StageResults.push_model of `core/schemas/wire.ts`."""
+    """CallResults.push_model of `core/schemas/wire.ts`."""
     # LFS is what every compatible hub speaks; the other way of upload is one hub's own.
     os.environ["HF_HUB_DISABLE_XET"] = "1"
     from huggingface_hub import HfApi, constants, get_token
@@ -47,7 +47,7 @@ def run(request: Request, report: Report) -> dict[str, Any]:
     files = [one if isinstance(one, File) else File(**one) for one in request.files]
     endpoint = request.endpoint or constants.ENDPOINT
     if get_token() is None:
-        raise StageFailure(
+        raise CallFailure(
             "bad_input",
             f'Cannot push to "{request.repo_id}": HF_TOKEN is not set, and nobody is logged in',
             hint=f"Set HF_TOKEN to a token of {endpoint} with the right to write",
@@ -93,7 +93,7 @@ def _refuse_others(api: Any, repo_id: str, names: set[str]) -> None:
     if not others:
         return
     shown = ", ".join(others[:3]) + (f" and {len(others) - 3} more" if len(others) > 3 else "")
-    raise StageFailure(
+    raise CallFailure(
         "bad_input",
         f'Cannot push to "{repo_id}": it has files that are not of this checkpoint ({shown})',
         hint="Name a new repository, or give --force to put the checkpoint beside them",
@@ -125,7 +125,7 @@ def _check_arrived(api: Any, repo_id: str, commit: str, files: list[File]) -> No
         size = Path(file.path).stat().st_size
         if found.get(file.name) != size:
             there = found.get(file.name, "missing")
-            raise StageFailure(
+            raise CallFailure(
                 "verification",
                 f'The push to "{repo_id}" is not whole: {file.name} has {size} bytes here, and'
                 f" {there} in commit {commit}",

@@ -1,4 +1,4 @@
-"""Stage `suggest`: what Optuna proposes next for a search space and its history.
+"""Call `suggest`: what Optuna proposes next for a search space and its history.
 
 It is told everything each time and keeps nothing: the same request has the same answer.
 """
@@ -19,7 +19,7 @@ from optuna.distributions import (
 )
 from optuna.trial import FrozenTrial, Trial, TrialState, create_trial
 
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 from pare_backends.progress import Report
 
 CONSTRAINTS = "constraints"
@@ -61,7 +61,7 @@ class SeenPoint:
 
 @dataclass(frozen=True)
 class SuggestRequest:
-    """Request of the stage, as in `core/schemas/wire.ts`."""
+    """Request of the call, as in `core/schemas/wire.ts`."""
 
     seed: int
     directions: list[Literal["minimize", "maximize"]]
@@ -115,7 +115,7 @@ def told_trial(one: SeenPoint, request: SuggestRequest, width: int, number: int)
         distributions[dimension.name] = distribution(dimension)
     values = one.values
     if values is not None and len(values) != len(request.directions):
-        raise StageFailure(
+        raise CallFailure(
             "bad_input",
             f"Cannot tell Optuna of point {number}: it has {len(values)} values for "
             f"{len(request.directions)} objectives",
@@ -143,7 +143,7 @@ def distribution(dimension: SuggestDimension) -> BaseDistribution:
         return IntDistribution(0, len(choices) - 1)
     low, high = dimension.minimum, dimension.maximum
     if low is None or high is None:
-        raise StageFailure(
+        raise CallFailure(
             "bad_input", f"Cannot search {dimension.name}: it has no minimum or no maximum"
         )
     if dimension.kind == "integer":
@@ -165,7 +165,7 @@ def inner_value(dimension: SuggestDimension, value: PointValue, number: int) -> 
         if choice == value and isinstance(choice, bool) == isinstance(value, bool)
     ]
     if not found:
-        raise StageFailure(
+        raise CallFailure(
             "bad_input",
             f"Cannot tell Optuna of point {number}: {dimension.name} has {value!r}, which is none "
             f"of its choices",

@@ -1,4 +1,4 @@
-"""Stage `find_tasks`: benchmarks that are no plugin: a user's task file, or a task of lm-eval.
+"""Call `find_tasks`: benchmarks that are no plugin: a user's task file, or a task of lm-eval.
 
 Nothing that a document names is imported or fetched here, and neither torch nor lm-eval is loaded.
 """
@@ -23,7 +23,7 @@ from pare_backends.evaluation.tasks.task_document import (
 from pare_backends.evaluation.tasks.task_file import OWN_METADATA, TaskFile, read_task_file
 from pare_backends.evaluation.tasks.task_index import TaskIndex, build_index, members, tasks_folder
 from pare_backends.evaluation.tasks.task_yaml import merged, read_included
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 from pare_backends.progress import Report
 
 MOST_MEMBERS = 64
@@ -41,7 +41,7 @@ class AskedTask:
 
 @dataclass(frozen=True)
 class FindTasksRequest:
-    """Request of the stage, as in `core/schemas/wire.ts`."""
+    """Request of the call, as in `core/schemas/wire.ts`."""
 
     tasks: list[AskedTask]
     trust_task_code: bool
@@ -61,7 +61,7 @@ def run(request: FindTasksRequest, report: Report) -> dict[str, Any]:
             else:
                 told = named_tasks(index(), one.target)
             found.append({"asked": one.asked, **told, "reason": None})
-        except StageFailure as failure:
+        except CallFailure as failure:
             if failure.kind != "bad_input":
                 raise
             said = ". ".join(part for part in (failure.message, failure.hint) if part is not None)
@@ -75,7 +75,7 @@ def named_tasks(index: TaskIndex, name: str) -> dict[str, Any]:
         return {"tasks": [], "near": index.near(name)}
     names = members(index, name)
     if len(names) > MOST_MEMBERS:
-        raise StageFailure(
+        raise CallFailure(
             "bad_input",
             f'Cannot use "{name}" of lm-eval: it stands for {len(names)} tasks, and each is a '
             f"benchmark of its own here: at most {MOST_MEMBERS}",

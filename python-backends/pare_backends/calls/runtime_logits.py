@@ -1,4 +1,4 @@
-"""Stage `runtime_logits`: what a runtime computes for a text of its own, written to a file.
+"""Call `runtime_logits`: what a runtime computes for a text of its own, written to a file.
 
 Runs in the runtime's environment, which may hold no torch: `prove_runtime` compares the file with
 the model.
@@ -28,7 +28,7 @@ class Request:
 
 
 def run(request: Request, report: Report) -> dict[str, Any]:
-    """StageResults.runtime_logits of `core/schemas/wire.ts`."""
+    """CallResults.runtime_logits of `core/schemas/wire.ts`."""
     add_runtime(request.runtime, request.runtime_dir)
     with report.span("logits", library=True):
         asked = AskedLogits(

@@ -1,4 +1,4 @@
-"""Stage `score`: answers that are kept are scored again; no model is loaded."""
+"""Call `score`: answers that are kept are scored again; no model is loaded."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class ScoreFile:
 
 @dataclass(frozen=True)
 class ScoreRequest:
-    """Request of the stage, as in `core/schemas/scoring/scored.ts`."""
+    """Request of the call, as in `core/schemas/scoring/scored.ts`."""
 
     task: WireTask
     scorers: list[WireScorer]
@@ -44,7 +44,7 @@ class ScoreRequest:
 
 def run(request: ScoreRequest, report: Report) -> dict[str, Any]:
     """What each scorer made of each file's answers. A scorer that could score nothing ends the
-    stage: what was written before is the caller's to remove."""
+    call: what was written before is the caller's to remove."""
     task = request.task
     asking = replace(task, scorers=request.scorers)
     runnable([asking], request.allow_unsafe_code, report, Refusals())

@@ -1,4 +1,4 @@
-"""Stage `apply`: one action; reads the parent directory, writes the child's."""
+"""Call `apply`: one action; reads the parent directory, writes the child's."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from pare_backends.checkpoint import (
 )
 from pare_backends.checkpoint.forms import GridTensor
 from pare_backends.checkpoint.setting import NewSetting, Setting, methods_in, write_setting
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 from pare_backends.knobs import build_params, unknown_name
 from pare_backends.measuring.action_energy import ActionEnergy
 from pare_backends.measuring.energy_tables import CpuPower
@@ -73,7 +73,7 @@ def run(request: ApplyRequest, report: Report) -> dict[str, Any]:
     params = build_params(module.Params, request.params)
     output = Path(request.output_dir)
     if output.exists() and any(output.iterdir()):
-        raise StageFailure("bad_input", f"Cannot write to {output}: it is not empty")
+        raise CallFailure("bad_input", f"Cannot write to {output}: it is not empty")
     with report.span("read"):
         parent = read(request.parent_dir)
     with report.span("layout", library=True):
@@ -140,11 +140,11 @@ def context_of(request: ApplyRequest, layout: Layout, report: Report) -> Context
 def setting_of(request: ApplyRequest, made: NewSetting) -> Setting:
     """What a method gave back, with the names that a reader finds it by."""
     if request.parent_id is None:
-        raise StageFailure(
+        raise CallFailure(
             "bad_input", "Cannot write a setting: parent_id is missing, the id of its weights"
         )
     if request.python_path is not None:
-        raise StageFailure(
+        raise CallFailure(
             "invalid",
             f"Cannot write a setting of {request.method}: pare reads settings of its own methods"
             " alone, as the file names no code of a third party",
@@ -184,7 +184,7 @@ def method_module(request: ApplyRequest) -> ModuleType:
     folder = PACKAGE / request.agent
     known = methods_in(folder)
     if request.method not in known:
-        raise StageFailure("bad_input", unknown_name("method", request.method, known))
+        raise CallFailure("bad_input", unknown_name("method", request.method, known))
     return importlib.import_module(f"pare_backends.{request.agent}.{request.method}")
 
 
@@ -204,7 +204,7 @@ def check_child(parent: Checkpoint, child: Checkpoint) -> None:
             tensor.check(name)
     for name, tensor in parent.stored.items():
         if not tensor.REPLACEABLE and child.stored.get(name, tensor) is not tensor:
-            raise StageFailure("crash", f"Cannot keep {name}: the method changed a packed tensor")
+            raise CallFailure("crash", f"Cannot keep {name}: the method changed a packed tensor")
 
 
 def peak_memory() -> int:

@@ -1,11 +1,11 @@
 import type {
+  CallName,
+  CallRequest,
+  CallResult,
   Failure,
   JournalRecord,
   Outcome,
   Span,
-  StageName,
-  StageRequest,
-  StageResult,
   StudyEvent,
   WorkerEvent,
 } from "../../../core/mod.ts";
@@ -20,25 +20,25 @@ import { keepPoints } from "./keep_points.ts";
 
 type Alert = Extract<JournalRecord, { type: "alert" }>;
 
-/** Runs a stage for a trial, shows its progress and keeps its resource samples and alerts. */
-export interface StageRunner {
-  <R extends StageRequest>(
+/** Runs a call for a trial, shows its progress and keeps its resource samples and alerts. */
+export interface CallRunner {
+  <R extends CallRequest>(
     trialId: string,
     request: R,
     environment: string,
-    /** Number of the action that the stage applies, from 0. */
-    stage?: number,
+    /** Number of the action that the call applies, from 0. */
+    action_index?: number,
     /** Is given every warning beside the journal. */
     heard?: (warning: Warning) => void,
-  ): Promise<Outcome<StageResult<R["stage"]>>>;
-  /** Records and shows again what a stage warned of whose result was taken over; absent: nobody hears. */
+  ): Promise<Outcome<CallResult<R["call"]>>>;
+  /** Records and shows again what a call warned of whose result was taken over; absent: nobody hears. */
   tellAgain?(trialId: string, warnings: readonly Warning[], outcome: string): Promise<void>;
 }
 
 /** What a worker warned of. */
 export type Warning = Pick<Alert, "condition" | "evidence">;
 
-export interface StageRunnerOptions {
+export interface CallRunnerOptions {
   readonly client: BackendClient;
   readonly study_id: string;
   readonly signal: AbortSignal;
@@ -55,11 +55,11 @@ export interface StageRunnerOptions {
   readonly timestamp: () => string;
 }
 
-/** Stages whose resource samples are kept: those of a trial, not of the set-up. */
-const SAMPLED: ReadonlySet<StageName> = new Set(["apply", "verify", "evaluate", "speed"]);
+/** Calls whose resource samples are kept: those of a trial, not of the set-up. */
+const SAMPLED: ReadonlySet<CallName> = new Set(["apply", "verify", "evaluate", "speed"]);
 
-/** Stages before a study is opened, of its search and beside it: they belong to no trial. */
-const SET_UP: ReadonlySet<StageName> = new Set([
+/** Calls before a study is opened, of its search and beside it: they belong to no trial. */
+const SET_UP: ReadonlySet<CallName> = new Set([
   "inspect_device",
   "import_model",
   "describe",
@@ -73,16 +73,16 @@ const SET_UP: ReadonlySet<StageName> = new Set([
   "score",
 ]);
 
-/** Stages that the loop announces itself, with more to say. */
-const TOLD_BY_THE_LOOP: ReadonlySet<StageName> = new Set(["apply", "evaluate", "speed"]);
+/** Calls that the loop announces itself, with more to say. */
+const TOLD_BY_THE_LOOP: ReadonlySet<CallName> = new Set(["apply", "evaluate", "speed"]);
 
-/** At most so many samples a stage reach the journal: every one at first, then every second … */
-const SAMPLES_A_STAGE = 40;
+/** At most so many samples a call reach the journal: every one at first, then every second … */
+const SAMPLES_A_CALL = 40;
 
 function resourceRecord(
-  options: StageRunnerOptions,
+  options: CallRunnerOptions,
   trialId: string,
-  stage: StageName,
+  call: CallName,
   sample: ResourceSample,
 ): JournalRecord {
   return {
@@ -91,7 +91,7 @@ function resourceRecord(
     study_id: options.study_id,
     trial_id: trialId,
     seconds: sample.seconds,
-    stage,
+    call,
     rss_bytes: sample.rss_bytes,
     cpu_utilisation: sample.cpu_cores,
     free_memory_bytes: sample.available_bytes,
@@ -102,37 +102,37 @@ function resourceRecord(
 }
 
 /** What became of the work that a worker warned of. */
-function becameOf(stage: StageName, outcome: Outcome<unknown>): string {
-  return outcome.ok ? `${stage} went on to its end` : `${stage} ended: ${outcome.failure.kind}`;
+function becameOf(call: CallName, outcome: Outcome<unknown>): string {
+  return outcome.ok ? `${call} went on to its end` : `${call} ended: ${outcome.failure.kind}`;
 }
 
 /** Where nobody says it, a server has time for one whole answer. */
 function stallMsOf(
-  { stall_minutes }: StageRunnerOptions,
-  request: StageRequest,
+  { stall_minutes }: CallRunnerOptions,
+  request: CallRequest,
 ): number | undefined {
   if (stall_minutes !== undefined) return stall_minutes * 60_000;
-  if (request.stage !== "evaluate" && request.stage !== "score") return undefined;
-  const endpoint = request.stage === "evaluate" ? request.endpoint : undefined;
+  if (request.call !== "evaluate" && request.call !== "score") return undefined;
+  const endpoint = request.call === "evaluate" ? request.endpoint : undefined;
   const servers = [endpoint, request.judge].filter((one) => one !== undefined);
   return Math.max(STALL_MS, ...servers.map(({ timeout_seconds }) => timeout_seconds * 1500));
 }
 
 async function recordLog(
-  options: StageRunnerOptions,
+  options: CallRunnerOptions,
   trial_id: string,
-  stage: StageName,
+  call: CallName,
   path: string,
 ): Promise<void> {
   const { study_id, timestamp } = options;
-  const kept = await options.keepLog(trial_id, stage, path);
-  if (kept === null || SET_UP.has(stage)) return;
+  const kept = await options.keepLog(trial_id, call, path);
+  if (kept === null || SET_UP.has(call)) return;
   await options.record({
     type: "log_written",
     at: timestamp(),
     study_id,
     trial_id,
-    stage,
+    call,
     ...kept,
   });
 }
@@ -147,7 +147,7 @@ function thinned<T>(): { add(item: T): void; items: T[] } {
     add(item) {
       if (seen++ % every !== 0) return;
       items.push(item);
-      if (items.length < SAMPLES_A_STAGE) return;
+      if (items.length < SAMPLES_A_CALL) return;
       for (let index = items.length - 1; index > 0; index -= 2) items.splice(index, 1);
       every *= 2;
     },
@@ -155,7 +155,7 @@ function thinned<T>(): { add(item: T): void; items: T[] } {
 }
 
 /** Makes the runner of a study. */
-export function createStageRunner(options: StageRunnerOptions): StageRunner {
+export function createCallRunner(options: CallRunnerOptions): CallRunner {
   const { client, signal, onEvent, record } = options;
   const alertOf = (trial_id: string, { condition, evidence }: Warning) => ({
     ...{ type: "alert" as const, at: options.timestamp(), study_id: options.study_id, trial_id },
@@ -168,17 +168,17 @@ export function createStageRunner(options: StageRunnerOptions): StageRunner {
       onEvent({ event: "record", record: told });
     }
   };
-  const run: StageRunner = async (trialId, request, environment, stage, heard) => {
-    if (!TOLD_BY_THE_LOOP.has(request.stage)) {
+  const run: CallRunner = async (trialId, request, environment, action_index, heard) => {
+    if (!TOLD_BY_THE_LOOP.has(request.call)) {
       const named = "runtime" in request ? request.runtime : null;
       const detail = typeof named === "string" ? named : environment;
-      onEvent({ event: "phase", trial_id: trialId, phase: request.stage, detail });
+      onEvent({ event: "phase", trial_id: trialId, phase: request.call, detail });
     }
     const samples = thinned<ResourceSample>();
     const alerts: Omit<Alert, "outcome">[] = [];
-    const opened = stage === undefined
+    const opened = action_index === undefined
       ? undefined
-      : options.openRun?.({ study_id: options.study_id, trial_id: trialId, stage });
+      : options.openRun?.({ study_id: options.study_id, trial_id: trialId, action_index });
     const points = opened === undefined ? null : keepPoints(opened);
     const warn = (condition: string, evidence: string) => {
       alerts.push(alertOf(trialId, { condition, evidence }));
@@ -210,13 +210,13 @@ export function createStageRunner(options: StageRunnerOptions): StageRunner {
     });
     const missing = await points?.done() ?? null;
     if (missing !== null) warn("points", missing);
-    if (SAMPLED.has(request.stage)) {
+    if (SAMPLED.has(request.call)) {
       for (const sample of samples.items) {
-        await record(resourceRecord(options, trialId, request.stage, sample));
+        await record(resourceRecord(options, trialId, request.call, sample));
       }
     }
-    await tell(alerts, becameOf(request.stage, outcome));
-    if (log !== null) await recordLog(options, trialId, request.stage, log);
+    await tell(alerts, becameOf(request.call, outcome));
+    if (log !== null) await recordLog(options, trialId, request.call, log);
     return outcome;
   };
   return Object.assign(run, {

@@ -1,4 +1,4 @@
-"""Stage `prepare_data`: draws the order of evaluation rows, and writes the windows of text that
+"""Call `prepare_data`: draws the order of evaluation rows, and writes the windows of text that
 methods calibrate and train on."""
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from pare_backends.evaluation.tasks.records import file_sha256
 from pare_backends.evaluation.tasks.selection import drawn_order
 from pare_backends.evaluation.tasks.task_check import check_task
 from pare_backends.evaluation.tasks.wire_task import WireTask
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 from pare_backends.progress import Report
 
 SHIPPED_TEXT = Path(__file__).parents[1] / "text" / "calibration.jsonl"
@@ -42,7 +42,7 @@ class WindowsRequest:
 
 @dataclass(frozen=True)
 class PrepareDataRequest:
-    """Request of the stage, as in `core/schemas/wire.ts`."""
+    """Request of the call, as in `core/schemas/wire.ts`."""
 
     model_dir: str | None
     tasks: list[WireTask]
@@ -71,7 +71,7 @@ def run(request: PrepareDataRequest, report: Report) -> dict[str, Any]:
             read = load_documents(task)
             check_task(task, read)
             tasks.append(_task_rows(task, read, tokenizer, seed, context))
-        except StageFailure as failure:
+        except CallFailure as failure:
             if failure.kind != "bad_input":
                 raise
             if len(request.tasks) == 1:
@@ -81,7 +81,7 @@ def run(request: PrepareDataRequest, report: Report) -> dict[str, Any]:
             continue
         documents[task.task] = read
     if refused and not documents:
-        raise StageFailure("bad_input", "; ".join(one["reason"] for one in refused))
+        raise CallFailure("bad_input", "; ".join(one["reason"] for one in refused))
     asked = WindowsRequest(
         request.calibration_path, request.calibration_windows, request.calibration_tokens
     )
@@ -154,7 +154,7 @@ def _write_windows(
             f"{removed} paragraphs of {source.name} are evaluation text too and were left out",
         )
     if not texts:
-        raise StageFailure(
+        raise CallFailure(
             "bad_input",
             f"Cannot take {kind} windows from {source}: all of its paragraphs are evaluation text"
             f" too (of {', '.join(rows)})",

@@ -1,4 +1,4 @@
-"""Stage `verify`: reads a written artifact back in this fresh process, compares it with its source
+"""Call `verify`: reads a written artifact back in this fresh process, compares it with its source
 tensor by tensor, and lets it generate. Facts alone: whether they are those of a sound artifact is
 for the gate to say, which knows what the action was to do."""
 
@@ -24,7 +24,7 @@ from pare_backends.checkpoint.soundness import (
     logits_of,
     prompt_ids,
 )
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 from pare_backends.models.layout import Layout, layout_of
 from pare_backends.progress import Report
 
@@ -214,7 +214,7 @@ def generated(
         with report.span("load", library=True):
             model = own.attach(load_model(artifact, own.weights_dir))
             tokenizer = load_tokenizer(own.weights_dir)
-    except StageFailure as failure:
+    except CallFailure as failure:
         if failure.kind != "bad_input":
             raise
         return "", failure.message, None

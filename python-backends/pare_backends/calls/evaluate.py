@@ -1,4 +1,4 @@
-"""Stage `evaluate`: quality of an artifact on every task, from one load of the model."""
+"""Call `evaluate`: quality of an artifact on every task, from one load of the model."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from pare_backends.evaluation.tasks.documents import Documents, load_documents
 from pare_backends.evaluation.tasks.lm_groups import group_measurements
 from pare_backends.evaluation.tasks.records import file_sha256
 from pare_backends.evaluation.tasks.wire_task import SampleSelection, WireTask
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 from pare_backends.measuring.answering import (
     EvaluationRuntime,
     Opened,
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class EvaluateRequest:
-    """Request of the stage, as in `core/schemas/wire.ts`."""
+    """Request of the call, as in `core/schemas/wire.ts`."""
 
     artifact_dir: str
     tasks: list[WireTask]
@@ -129,7 +129,7 @@ def run(request: EvaluateRequest, report: Report) -> dict[str, Any]:
 
 def _require_name(fidelity: str) -> None:
     if re.fullmatch("[a-z][a-z0-9_]{0,31}", fidelity) is None:
-        raise StageFailure(
+        raise CallFailure(
             "bad_input",
             f"Cannot evaluate on the rung {fidelity!r}: a name is at most 32 small letters, digits"
             " and _",
@@ -141,7 +141,7 @@ def _selected(request: EvaluateRequest) -> dict[str, list[int]]:
     found = {selection.task: selection.rows for selection in request.selections}
     for task in request.tasks:
         if not found.get(task.task):
-            raise StageFailure("bad_input", f"Cannot evaluate {task.task}: no rows are selected")
+            raise CallFailure("bad_input", f"Cannot evaluate {task.task}: no rows are selected")
     return {name: sorted(set(rows)) for name, rows in found.items()}
 
 
@@ -155,7 +155,7 @@ def _require_rows(task: WireTask, rows: list[int], documents: Documents, tokeniz
     total = len(windows(task, documents, tokenizer)) if is_text else len(documents.rows)
     if rows[0] < 0 or rows[-1] >= total:
         wrong = rows[0] if rows[0] < 0 else rows[-1]
-        raise StageFailure(
+        raise CallFailure(
             "bad_input", f"Cannot evaluate row {wrong} of {task.task}: it has {total} rows"
         )
 
@@ -165,12 +165,12 @@ def _require_scorable(request: EvaluateRequest, model: Any) -> None:
     from pare_backends.cache.policy import chooses_by_content, policy_of
 
     if request.evict_after is not None and request.endpoint is not None:
-        raise StageFailure(
+        raise CallFailure(
             "bad_input", "Cannot cut the cache of a model behind a server after a context"
         )
     policy = policy_of(model)
     if policy is not None and chooses_by_content(model) and request.evict_after is None:
-        raise StageFailure(
+        raise CallFailure(
             "bad_input",
             f"Cannot score whole texts where {policy.words()} are kept: what is kept depends on"
             " what was read, and one pass over a text says nothing of it",
@@ -195,7 +195,7 @@ def _answers_of(
 ) -> OriginalAnswers:
     """Whose answers are scored: those of the study's uncompressed model."""
     if original is None:
-        raise StageFailure(
+        raise CallFailure(
             "bad_input", "Cannot score the original's answers: the request names no original"
         )
 

@@ -1,4 +1,4 @@
-"""Stage `check_conversion`: reads converted files back in this fresh process. Facts alone: whether
+"""Call `check_conversion`: reads converted files back in this fresh process. Facts alone: whether
 they are those of files that can be handed on is for the gate to say."""
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pare_backends.conversion.check import (
 )
 from pare_backends.conversion.formats import OWN_LAYOUTS, format_named
 from pare_backends.conversion.write import formula_bytes, read_source
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 from pare_backends.progress import Report
 
 
@@ -32,7 +32,7 @@ class Request:
 
 
 def run(request: Request, report: Report) -> dict[str, Any]:
-    """StageResults.check_conversion of `core/schemas/wire.ts`."""
+    """CallResults.check_conversion of `core/schemas/wire.ts`."""
     directory = Path(request.files_dir)
     source = read_source(request.artifact_dir)
     if request.format in OWN_LAYOUTS:
@@ -40,7 +40,7 @@ def run(request: Request, report: Report) -> dict[str, Any]:
     form = format_named(request.format)
     try:
         written = read_written(directory, packed=bool(source.grids))
-    except StageFailure as failure:
+    except CallFailure as failure:
         return {**NOTHING, "unreadable": failure.message}
     layers = check_layers(written, source, form, report)
     facts = {

@@ -1,4 +1,4 @@
-"""Stage `read_scores`: another program's file of layer scores, as scores of a model's layers."""
+"""Call `read_scores`: another program's file of layer scores, as scores of a model's layers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Request:
 
 
 def run(request: Request, report: Report) -> dict[str, Any]:
-    """StageResults.read_scores of `core/schemas/wire.ts`."""
+    """CallResults.read_scores of `core/schemas/wire.ts`."""
     checkpoint, layout = read(request.artifact_dir), layout_of(request.artifact_dir)
     shapes: dict[str, tuple[int, int]] = {}
     for layer in layout.part("all"):

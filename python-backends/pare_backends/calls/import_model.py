@@ -1,4 +1,4 @@
-"""Stage `import_model`: finds a model, makes or points to its baseline directory, reads facts."""
+"""Call `import_model`: finds a model, makes or points to its baseline directory, reads facts."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 from pare_backends.checkpoint.own_files import check_directory
 from pare_backends.checkpoint.stored import Entry
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 from pare_backends.memory_check import FLOAT_BYTES, check_memory
 from pare_backends.models.checks import check_adapter, check_config, read_config, read_entries
 from pare_backends.models.size_checks import check_sizes
@@ -79,7 +79,7 @@ def make_baseline(source: Source, output: Path, report: Report) -> tuple[Path, C
     if source.path is not None and source.path.is_dir():
         return source.path, None
     if output.exists() and any(output.iterdir()):
-        raise StageFailure(
+        raise CallFailure(
             "bad_input", f"Cannot write the imported model to {output}: it is not empty"
         )
     output.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""Stage `mix`: the best assignment of kept layers under a budget, by scores and by evaluation."""
+"""Call `mix`: the best assignment of kept layers under a budget, by scores and by evaluation."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from pare_backends.checkpoint import read
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 from pare_backends.methods.context import Context
 from pare_backends.models.layout import layout_of
 from pare_backends.progress import Report
@@ -53,7 +53,7 @@ class Request:
 
 
 def run(request: Request, report: Report) -> dict[str, Any]:
-    """StageResults.mix of `core/schemas/wire.ts`."""
+    """CallResults.mix of `core/schemas/wire.ts`."""
     formats = formats_of(request.formats)
     checkpoint, layout = read(request.artifact_dir), layout_of(request.artifact_dir)
     context = Context(
@@ -118,13 +118,13 @@ def run(request: Request, report: Report) -> dict[str, Any]:
 def check(request: Request, formats: Sequence[Format]) -> None:
     """Raises where something cannot be mixed or compared."""
     if any(one.activation_group_size is not None for one in formats):
-        raise StageFailure(
+        raise CallFailure(
             "invalid",
             "Cannot keep layers in int8, which rounds the inputs, too",
             hint="Name formats of weights alone, such as 8-bit-g64",
         )
     if request.refine > 0 and request.refine_windows < 1:
-        raise StageFailure("bad_input", "Cannot evaluate mixes without windows of text")
+        raise CallFailure("bad_input", "Cannot evaluate mixes without windows of text")
 
 
 def kept_scores(

@@ -1,4 +1,4 @@
-"""Stage `sensitivity`: what each layer of a model costs in each format, by each scorer."""
+"""Call `sensitivity`: what each layer of a model costs in each format, by each scorer."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from pare_backends.checkpoint import read
-from pare_backends.failures import StageFailure
+from pare_backends.failures import CallFailure
 from pare_backends.methods.context import Context
 from pare_backends.models.layout import layout_of
 from pare_backends.progress import Report
@@ -32,7 +32,7 @@ class Request:
 
 
 def run(request: Request, report: Report) -> dict[str, Any]:
-    """StageResults.sensitivity of `core/schemas/wire.ts`."""
+    """CallResults.sensitivity of `core/schemas/wire.ts`."""
     formats = formats_of(request.formats)
     checkpoint, layout = read(request.artifact_dir), layout_of(request.artifact_dir)
     context = Context(
@@ -40,7 +40,7 @@ def run(request: Request, report: Report) -> dict[str, Any]:
     )
     layers = layout.part("all")
     if not layout.linear:
-        raise StageFailure("invalid", "Cannot score layers: the model has no linear ones")
+        raise CallFailure("invalid", "Cannot score layers: the model has no linear ones")
     check_layers(checkpoint, layout, layers, -1)
     windows = context.calibration(request.windows, request.tokens)
     model, _ = context.load_linear(checkpoint)
