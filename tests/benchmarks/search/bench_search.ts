@@ -12,8 +12,8 @@
  *     deno task bench:search --front                    # speed of hypervolume and ranks, onto the page
  *     deno task bench:search --page                     # runs nothing: tables and figure of what is kept
  *
- * Without --out a whole run goes on with tests/benchmarks/search/runs.jsonl, from which --page writes
- * docs/measurements/search.md and its figure; what --quick, --own-start and --under-way find lies in .pare.
+ * Without --out a whole run goes on with .pare/bench-search/whole/runs.jsonl, from which --page writes
+ * docs/measurements/search.md and its figure.
  */
 import { execa } from "execa";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
@@ -60,7 +60,9 @@ const { values: given } = parseArgs({
 
 const HERE = fileURLToPath(new URL(".", import.meta.url));
 const TABLE = join(HERE, "recorded_recipes.json");
-const RUNS = join(HERE, "runs.jsonl");
+/** A whole run is kept here, half a megabyte that this command makes again. */
+const KEPT = ".pare/bench-search";
+const WHOLE = join(KEPT, "whole");
 /** What is drawn: the rivals and what is proposed without a sampler being named. */
 const SHOWN = ["auto", ...RIVALS];
 
@@ -171,10 +173,17 @@ async function timeFront(): Promise<void> {
   await writeTables({ front: table });
 }
 
+/** What tells runs apart that are not compared: a folder of each. */
+function kindOf(underWay: number): string {
+  if (given["own-start"]) return "own-start";
+  if (underWay > 1) return `under-way-${underWay}`;
+  return given.quick ? "quick" : given.table === undefined ? "whole" : "table";
+}
+
 async function main(): Promise<void> {
   const known = await problemsOf();
   const keptRuns = async (path: string) => runsOf(known, await readRuns(path));
-  if (given.page) return await writePage(await keptRuns(RUNS));
+  if (given.page) return await writePage(await keptRuns(join(WHOLE, "runs.jsonl")));
   if (given.job !== undefined) return await runJob(JSON.parse(given.job));
   if (given.front) return await timeFront();
   const problems = known.map(({ name }) => name);
@@ -196,9 +205,7 @@ async function main(): Promise<void> {
     seeds: Array.from({ length: countOf(given.seeds, given.quick ? 3 : 20, "seeds") }, (_, i) => i),
     trials: (sampler: string) => sampler === "optuna_gp" ? Math.min(GP_TRIALS, trials) : trials,
   };
-  const kind = given["own-start"] ? "own-start" : underWay > 1 ? `under-way-${underWay}` : "";
-  const aside = given.quick || kind !== "" || given.table !== undefined;
-  const folder = join(given.out ?? (aside ? ".pare/bench-search" : HERE), kind);
+  const folder = given.out ?? join(KEPT, kindOf(underWay));
   await mkdir(folder, { recursive: true });
   const path = join(folder, "runs.jsonl");
   if (given.again) {
@@ -216,7 +223,7 @@ async function main(): Promise<void> {
   const ours = given.ours ?? ("auto" in OWN_SAMPLERS ? "auto" : null);
   const markdown = searchMarkdown(runs, { ours, own: OWN_NAMES });
   console.log(markdown);
-  if (folder === HERE) return await writePage(runs);
+  if (folder === WHOLE) return await writePage(runs);
   const pairs = ours === null ? [] : pairRows(runs, ours);
   const summary = { samplers: samplerRows(runs), pairs };
   await writeFile(join(folder, "summary.json"), JSON.stringify(summary, null, 1) + "\n");

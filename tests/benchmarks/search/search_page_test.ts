@@ -1,22 +1,8 @@
 /** What the page and the figure of the search say of kept runs. */
 import assert from "node:assert/strict";
-import { fileURLToPath } from "node:url";
-import { cellsOf, tableOf } from "../cells/kept_tables.ts";
-import { CONTINUOUS } from "./continuous_problems.ts";
-import { MIXED } from "./mixed_problem.ts";
-import { OWN_NAMES } from "./own_samplers.ts";
-import { readRecordedProblem } from "./recorded_problem.ts";
-import { readRuns, runsOf } from "./results.ts";
 import type { SearchRun } from "./run_search.ts";
 import { searchFigure } from "./search_figure.ts";
-import {
-  againstTable,
-  halfTable,
-  pageTables,
-  problemsTable,
-  problemTable,
-  trialsTo,
-} from "./search_page.ts";
+import { againstTable, halfTable, problemsTable, problemTable, trialsTo } from "./search_page.ts";
 
 const run = (sampler: string, seed: number, most: number, invalid = 0): SearchRun => ({
   ...{ problem: "hill", sampler, seed, trials: 200, suggestion_ms: 2, invalid, maximum: 1 },
@@ -66,17 +52,4 @@ Deno.test("the figure has a panel for each problem and a line for each sampler t
     assert.ok(svg.includes(word), word);
   }
   assert.ok(!svg.includes("slower"));
-});
-
-Deno.test("the page has what the kept runs say, and all of them are of the table as it is", async () => {
-  const file = (path: string) => fileURLToPath(new URL(path, import.meta.url));
-  const kept = await readRuns(file("runs.jsonl"));
-  const recorded = await readRecordedProblem(file("recorded_recipes.json"));
-  const current = runsOf([MIXED, recorded, ...CONTINUOUS], kept);
-  assert.equal(current.length, kept.length, "run them again: `deno task bench:search`");
-  const page = await Deno.readTextFile(file("../../../docs/measurements/search.md"));
-  const tables = pageTables(current, { ours: "auto", own: OWN_NAMES });
-  for (const [name, table] of Object.entries(tables)) {
-    assert.deepEqual(cellsOf(tableOf(page, name)), cellsOf(table), `${name}: --page writes it`);
-  }
 });
