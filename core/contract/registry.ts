@@ -125,7 +125,7 @@ function checkRecoveries(agent: Agent, path: string, all: readonly RegisteredMet
       : `its after must be of ${EFFECTS.join(", ")}: it is ${JSON.stringify(after)}`;
     if (reason === null) continue;
     throw new UsageError(
-      `Cannot register what agent "${agent.name}" of ${path} recovers: ${reason}`,
+      `Cannot register what the family "${agent.name}" of ${path} recovers: ${reason}`,
     );
   }
 }
@@ -175,7 +175,7 @@ function agentOf(method: Method, path: string, agents: readonly Agent[]): Agent 
   const known = agents.map((one) => one.name).join(", ") || "none";
   throw new UsageError(
     `Cannot register method "${method.name}" of ${path} as a method lies in the folder of its ` +
-      `agent, or in the methods of an agent: there is no agent "${folder}" (agents: ${known})`,
+      `family, or in the methods of a family: there is no family "${folder}" (families: ${known})`,
   );
 }
 
@@ -237,7 +237,7 @@ export function makeRegistry(loaded: readonly LoadedPlugin[]): Registry {
     runtimes,
     forms,
     environments: environmentsOf(loaded),
-    agent: (name) => find("agent", agents, name),
+    agent: (name) => find("family", agents, name),
     method: (agent, name) => findMethod(methods, agents, agent, name),
     task: (name) => find("task", tasks, name),
     scorer: (name) => find("scorer", scorers, name),
@@ -279,7 +279,7 @@ function findMethod(
   agent: string,
   name: string,
 ): RegisteredMethod {
-  find("agent", agents, agent);
+  find("family", agents, agent);
   const own = methods.filter((one) => one.agent === agent);
   const found = own.find((one) => one.method.name === name);
   if (found !== undefined) return found;

@@ -24,7 +24,7 @@ export function findMethod(
 ): AgentMethod {
   const own = methods.filter((one) => one.agent === agent);
   if (own.length === 0) {
-    throw new UsageError(unknownName("agent", agent, [...new Set(methods.map((m) => m.agent))]));
+    throw new UsageError(unknownName("family", agent, [...new Set(methods.map((m) => m.agent))]));
   }
   const found = own.find((one) => one.method.name === name);
   if (found !== undefined) return found;

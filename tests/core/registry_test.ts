@@ -60,7 +60,7 @@ Deno.test("makeRegistry() look-ups answer an unknown name with the nearest", () 
     () => registry.method("shrinking", "ruond"),
     /Unknown method of shrinking "ruond". Did you mean "round"/,
   );
-  assert.throws(() => registry.method("shrnking", "round"), /Unknown agent.*"shrinking"/);
+  assert.throws(() => registry.method("shrnking", "round"), /Unknown family.*"shrinking"/);
   assert.throws(() => registry.sampler("dicee"), /Unknown sampler.*Did you mean "dice"/);
   assert.throws(() => registry.task("words"), UsageError);
 });
@@ -98,9 +98,9 @@ Deno.test("makeRegistry() refuses a file that is not named after its plugin", ()
 Deno.test("makeRegistry() refuses a method whose folder is no agent's", () => {
   assert.match(
     refusal(agentFile, at("stray/round.ts", round)),
-    /method "round" of stray\/round.ts .*there is no agent "stray" \(agents: shrinking\)/,
+    /method "round" of stray\/round.ts .*there is no family "stray" \(families: shrinking\)/,
   );
-  assert.match(refusal(at("npm:round", round)), /\(agents: none\)/);
+  assert.match(refusal(at("npm:round", round)), /\(families: none\)/);
 });
 
 Deno.test("makeRegistry() takes an agent's own methods, with the file of their Python half", () => {

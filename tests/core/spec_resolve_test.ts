@@ -55,7 +55,7 @@ Deno.test("resolveAction() asks a method for its choices only where one is wante
 
 Deno.test("resolveAction() answers unknown names with the nearest", () => {
   assert.match(refusal("sovle"), /Unknown method of shrinking "sovle". Did you mean "solve"/);
-  assert.match(refusal("solve", {}, "shrnking"), /Unknown agent "shrnking". Did you mean/);
+  assert.match(refusal("solve", {}, "shrnking"), /Unknown family "shrnking". Did you mean/);
   assert.match(
     refusal("solve", { grup_size: 32 }),
     /Unknown knob of solve "grup_size". Did you mean "group_size"\? Known: bits, damping/,
