@@ -1,11 +1,7 @@
 import {
   type ActionInput,
   type Ask,
-  type Facts,
-  type JournalRecord,
   type Proposal,
-  type RunRequest,
-  type Spec,
   type StudyEvent,
   type StudyResult,
   type Trial,
@@ -18,13 +14,11 @@ import {
   trialCardOf,
 } from "../show/notebook/cards.ts";
 import { liveStudy } from "../show/notebook/live_study.ts";
-import type { Mixed, MixOptions } from "./study_mix.ts";
-import type { LayerSensitivity, SensitivityOptions } from "./study_sensitivity.ts";
+import type { LabStudy } from "./lab_study.ts";
 import type { StudyCompany } from "./start_study.ts";
 import type { LabStudyByHand } from "./study_by_hand.ts";
 import { silentAsk } from "../show/terminal/ask.ts";
 import { type Broadcast, kernelBroadcast } from "../ground/terminal/kernel.ts";
-import type { StudyView } from "../show/view/study_view.ts";
 
 /** What a study may be told when it is driven. */
 export interface RunStudyOptions {
@@ -39,27 +33,19 @@ export interface RunStudyOptions {
 /** One recipe: what `propose` gives, edited or not, or a list of actions of your own. */
 export type Strategy = Pick<Proposal, "actions"> | readonly ActionInput[];
 
-/** What a study is driven through. */
-export interface StudyDoors {
-  readonly study_id: string;
-  readonly request: RunRequest;
-  readonly facts: Facts;
-  readonly spec: Spec;
-  /** The coordinator's loop to its end. */
-  readonly runAll: (company: StudyCompany) => Promise<StudyResult>;
-  /** Refuses a recipe that is none, before anything is opened. */
-  readonly checkRecipe: (actions: readonly ActionInput[]) => void;
-  readonly openByHand: (company: StudyCompany) => Promise<LabStudyByHand>;
-  readonly view: () => Promise<StudyView>;
-  /** What each format would cost each layer. */
-  readonly sensitivity: (options?: SensitivityOptions) => Promise<LayerSensitivity[]>;
-  /** What another program's files say of that. */
-  readonly importScores: (files: readonly string[]) => Promise<LayerSensitivity[]>;
-  /** The best mix of kept layers under a budget. */
-  readonly mix: (options: MixOptions) => Promise<Mixed>;
-  /** Its journal so far; empty: it has not begun. */
-  readonly records: () => Promise<readonly JournalRecord[]>;
-}
+/** What is driven of a study. */
+export type DrivenStudy = Pick<
+  LabStudy,
+  | "study_id"
+  | "request"
+  | "facts"
+  | "spec"
+  | "records"
+  | "view"
+  | "checkRecipe"
+  | "run"
+  | "openByHand"
+>;
 
 /** Ends after which a study goes on when it is run again. */
 const GOES_ON: ReadonlySet<string> = new Set(["cancelled", "by_hand", "failed"]);
@@ -67,7 +53,7 @@ const GOES_ON: ReadonlySet<string> = new Set(["cancelled", "by_hand", "failed"])
 /** Who is told and asked; in a notebook nobody else being told, the cell shows the study. */
 async function companyOf(
   { ask, signal, onEvent }: RunStudyOptions,
-  doors: StudyDoors,
+  study: DrivenStudy,
   broadcast: Broadcast | null,
 ): Promise<StudyCompany & { readonly finish: () => Promise<void> }> {
   const company = {
@@ -77,8 +63,9 @@ async function companyOf(
   if (onEvent !== undefined || broadcast === null) {
     return { ...company, onEvent: onEvent ?? (() => {}), finish: () => Promise.resolve() };
   }
-  const { request, view } = doors;
-  const live = liveStudy({ request, view, before: await doors.records() }, broadcast);
+  const { request } = study;
+  const view = () => study.view();
+  const live = liveStudy({ request, view, before: await study.records() }, broadcast);
   return { ...company, ...live };
 }
 
@@ -89,7 +76,7 @@ function wordsOf(actions: unknown): string {
 
 /** How one session's study is driven: whole, by episodes, trial by trial, or step by step. */
 export class StudyDriver {
-  readonly #doors: StudyDoors;
+  readonly #study: DrivenStudy;
   readonly #broadcast: Broadcast | null;
   #finished: StudyResult | null = null;
   #hand: { study: LabStudyByHand; stop: AbortController } | null = null;
@@ -98,8 +85,8 @@ export class StudyDriver {
   /** What the samplers proposed, as they did: an edited one is the user's own. */
   readonly #proposed = new WeakMap<object, string>();
 
-  constructor(doors: StudyDoors, broadcast: Broadcast | null = kernelBroadcast()) {
-    this.#doors = doors;
+  constructor(study: DrivenStudy, broadcast: Broadcast | null = kernelBroadcast()) {
+    this.#study = study;
     this.#broadcast = broadcast;
   }
 
@@ -107,11 +94,11 @@ export class StudyDriver {
   async runAll(options: RunStudyOptions = {}): Promise<StudyResult> {
     if (this.#finished !== null) return this.#finished;
     await this.#leaveHand();
-    const company = await companyOf(options, this.#doors, this.#broadcast);
+    const company = await companyOf(options, this.#study, this.#broadcast);
     const stop = new AbortController();
     const signal = AbortSignal.any([company.signal, stop.signal]);
     try {
-      return this.#keep(await this.#call(stop, () => this.#doors.runAll({ ...company, signal })));
+      return this.#keep(await this.#call(stop, () => this.#study.run({ ...company, signal })));
     } finally {
       await company.finish();
     }
@@ -120,12 +107,12 @@ export class StudyDriver {
   /** One whole trial, the baseline before it where that lacks. */
   async runOne(strategy: Strategy, options: RunStudyOptions = {}): Promise<TrialCard> {
     // A mistake must not take up a study that has ended.
-    this.#doors.checkRecipe(actionsOf(strategy));
+    this.#study.checkRecipe(actionsOf(strategy));
     return await this.#once(options, async (study) => {
       const proposal = this.#proposalOf(study, strategy);
       await study.baseline();
       const trial = await study.run(proposal);
-      return trialCardOf(await this.#doors.view(), trial);
+      return trialCardOf(await this.#study.view(), trial);
     });
   }
 
@@ -142,13 +129,13 @@ export class StudyDriver {
   /** The coordinator's episodes one by one; whoever leaves early leaves a study that is closed. */
   async *episodes(options: RunStudyOptions = {}): AsyncGenerator<EpisodeCard, StudyResult> {
     if (this.#finished !== null) return this.#finished;
-    const company = await companyOf(options, this.#doors, this.#broadcast);
+    const company = await companyOf(options, this.#study, this.#broadcast);
     let over = false;
     try {
       for (let number = 1;; number++) {
         const trial = await this.#withHand(company, nextEpisode);
         if (trial === null) break;
-        yield episodeCard(await this.#doors.view(), number, trial);
+        yield episodeCard(await this.#study.view(), number, trial);
       }
       over = true;
       const result = await this.#hand!.study.close();
@@ -162,12 +149,12 @@ export class StudyDriver {
 
   /** Opens it to be driven step by step; one that is open so already comes back in a notebook. */
   async byHand(options: RunStudyOptions = {}): Promise<LabStudyByHand> {
-    const company = await companyOf(options, this.#doors, this.#broadcast);
+    const company = await companyOf(options, this.#study, this.#broadcast);
     if (this.#broadcast !== null) {
       return await this.#withHand(company, (study) => Promise.resolve(study));
     }
     await this.#leaveHand();
-    return await this.#doors.openByHand(company);
+    return await this.#study.openByHand(company);
   }
 
   /** Ends what runs, or is open by hand, to be taken up again; null: nothing was. */
@@ -188,7 +175,7 @@ export class StudyDriver {
   async #call<T>(stop: AbortController, work: () => Promise<T>): Promise<T> {
     if (this.#running !== null) {
       throw new UsageError(
-        `Cannot drive ${this.#doors.study_id} as the call before is not done: await it, or stop()`,
+        `Cannot drive ${this.#study.study_id} as the call before is not done: await it, or stop()`,
       );
     }
     const doing = work();
@@ -216,7 +203,7 @@ export class StudyDriver {
     return await this.#call(stop, async () => {
       if (this.#hand === null) {
         const signal = AbortSignal.any([company.signal, stop.signal]);
-        this.#hand = { study: await this.#doors.openByHand({ ...company, signal }), stop };
+        this.#hand = { study: await this.#study.openByHand({ ...company, signal }), stop };
       }
       this.#hand.study.watch(company);
       return await work(this.#hand.study);
@@ -228,7 +215,7 @@ export class StudyDriver {
     options: RunStudyOptions,
     work: (study: LabStudyByHand) => Promise<T>,
   ): Promise<T> {
-    const company = await companyOf(options, this.#doors, this.#broadcast);
+    const company = await companyOf(options, this.#study, this.#broadcast);
     try {
       return await this.#withHand(company, work);
     } finally {

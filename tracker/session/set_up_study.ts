@@ -36,6 +36,7 @@ import { type LabMirror } from "../exchange/mlflow/lab_mirror.ts";
 import { type LabStore } from "../lab/lab_store.ts";
 import type { Tools } from "../lab/runner/workshop.ts";
 import { untilInterrupted } from "../ground/terminal/interrupt.ts";
+import { LabStudy } from "./lab_study.ts";
 import type { SessionInput } from "./start_study.ts";
 import { openSession, type StudySession } from "./study_session.ts";
 
@@ -198,11 +199,12 @@ export async function setUp(
   requireNotWritten(opened.store.root, study_id);
   let within = await opened.now();
   let input = await inputOf(within);
-  return openSession(input, async () => {
-    const now = await opened.now();
-    if (now !== within) [within, input] = [now, await inputOf(now)];
+  const now = async () => {
+    const there = await opened.now();
+    if (there !== within) [within, input] = [there, await inputOf(there)];
     return input;
-  });
+  };
+  return openSession(new LabStudy(input, now));
 }
 
 /** Looks at model and machine, infers the spec, and makes the environments. */

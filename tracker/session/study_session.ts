@@ -1,7 +1,5 @@
 import {
-  checkRecipe,
   type Facts,
-  kindOf,
   type Proposal,
   type RunRequest,
   type Spec,
@@ -9,11 +7,12 @@ import {
   UsageError,
 } from "../../core/mod.ts";
 import {
+  type DrivenStudy,
   type RunStudyOptions,
   type Strategy,
-  type StudyDoors,
   StudyDriver,
 } from "./drive_study.ts";
+import type { LabStudy } from "./lab_study.ts";
 import {
   type EpisodeCard,
   proposalMedia,
@@ -24,17 +23,10 @@ import {
 import { type Displayed, displayed } from "../show/notebook/display.ts";
 import { rowsMedia } from "../show/notebook/table.ts";
 import { frontOfView, type Rows, trialsOf } from "../show/notebook/trial_tables.ts";
-import { type SessionInput, startStudy, type StudyCompany } from "./start_study.ts";
-import { type LabStudyByHand, openLabStudyByHand } from "./study_by_hand.ts";
+import type { LabStudyByHand } from "./study_by_hand.ts";
 import { DISPLAY, kernelBroadcast, type Shown } from "../ground/terminal/kernel.ts";
-import { type Mixed, type MixOptions, studyMix } from "./study_mix.ts";
-import { importScores } from "./layer_scores.ts";
-import {
-  type LayerSensitivity,
-  type SensitivityOptions,
-  studySensitivity,
-} from "./study_sensitivity.ts";
-import { viewStudy } from "../show/view/view_study.ts";
+import type { Mixed, MixOptions } from "./study_mix.ts";
+import type { LayerSensitivity, SensitivityOptions } from "./study_sensitivity.ts";
 import type { StudyView } from "../show/view/study_view.ts";
 import type { TrialFigures } from "../show/view/trial_figures.ts";
 
@@ -89,52 +81,18 @@ export interface StudySession extends Shown {
   view(): Promise<StudyView>;
 }
 
-/**
- * Makes the session of a study whose facts are known; `now`: what work is done with, where that may
- * have been closed and opened again.
- */
-export function openSession(
-  input: SessionInput,
-  now: () => Promise<SessionInput> = () => Promise.resolve(input),
-): StudySession {
-  const { study_id, request, facts, spec } = input;
-  const requireByHand = () => {
-    const { not_by_hand } = kindOf(request).needs;
-    if (not_by_hand === null) return;
-    throw new UsageError(`Cannot drive ${study_id} by hand as ${not_by_hand}`);
-  };
-  const records = async () => await (await input.store.current())?.journalOf(study_id) ?? [];
-  return sessionOf({
-    study_id,
-    request,
-    facts,
-    spec,
-    records,
-    view: async () => await viewStudy(await input.store.current(), study_id),
-    sensitivity: async (options) => await studySensitivity(await now(), options),
-    importScores: async (files) => await importScores(await now(), files),
-    mix: async (options) => await studyMix(await now(), options),
-    runAll: async (company) => await runSession(await now(), company),
-    checkRecipe(actions) {
-      requireByHand();
-      const { methods } = input.tools.registry;
-      checkRecipe(actions, { methods, facts });
-    },
-    async openByHand(company) {
-      requireByHand();
-      return await openLabStudyByHand(await now(), company);
-    },
-  });
-}
+/** What a session is of: a lab's study, driven and scored. */
+type StudyWork = DrivenStudy & Pick<LabStudy, "sensitivity" | "importScores" | "mix">;
 
-/** A session over the doors of its study. */
-export function sessionOf(doors: StudyDoors, broadcast = kernelBroadcast()): StudySession {
-  const { study_id, request, facts, spec, view } = doors;
-  const driver = new StudyDriver(doors, broadcast);
-  const begun = async () => (await doors.records()).length > 0;
+/** Makes the session of a study; `broadcast`: what a cell shows goes there. */
+export function openSession(study: StudyWork, broadcast = kernelBroadcast()): StudySession {
+  const { study_id, request, facts, spec } = study;
+  const view = () => study.view();
+  const driver = new StudyDriver(study, broadcast);
+  const begun = async () => (await study.records()).length > 0;
   /** Rows of a study that has not begun: none. */
   const rows = async (of: (view: StudyView) => Rows<TrialFigures>) =>
-    await begun() ? of(await view()) : displayed([], () => studyMedia(doors, null));
+    await begun() ? of(await view()) : displayed([], () => studyMedia(study, null));
   const run = async (first: Strategy | RunStudyOptions = {}, options: RunStudyOptions = {}) => {
     if (first === null || isStrategy(first)) return await driver.runOne(first, options);
     return await shownResult(await driver.runAll(first), view);
@@ -159,15 +117,15 @@ export function sessionOf(doors: StudyDoors, broadcast = kernelBroadcast()): Stu
     },
     stop: () => driver.stop(),
     async sensitivity(options) {
-      const layers = await doors.sensitivity(options);
+      const layers = await study.sensitivity(options);
       return displayed(layers, () => rowsMedia(layers));
     },
     async importScores(...files) {
-      const layers = await doors.importScores(files);
+      const layers = await study.importScores(files);
       return displayed(layers, () => rowsMedia(layers));
     },
     async mix({ run: runs = true, ...options }) {
-      const mixed = await doors.mix(options);
+      const mixed = await study.mix(options);
       const { signal, onEvent } = options;
       const told = { ...(signal && { signal }), ...(onEvent && { onEvent }) };
       const trial = runs ? await driver.runOne([mixed.action], told) : null;
@@ -175,42 +133,14 @@ export function sessionOf(doors: StudyDoors, broadcast = kernelBroadcast()): Stu
     },
     byHand: (options) => driver.byHand(options),
   } satisfies Omit<StudySession, typeof DISPLAY>;
-  return displayed(session, async () => studyMedia(doors, await begun() ? await view() : null));
+  return displayed(session, async () => studyMedia(study, await begun() ? await view() : null));
 }
 
 function isStrategy(given: Strategy | RunStudyOptions): given is Strategy {
   return Array.isArray(given) || "actions" in given;
 }
 
-async function shownResult(result: StudyResult, view: StudyDoors["view"]) {
+async function shownResult(result: StudyResult, view: () => Promise<StudyView>) {
   const seen = await view();
   return displayed(result, () => studyMedia(seen, seen));
-}
-
-/** The study from its start to its end by the coordinator; a lab that is closed cancels it. */
-async function runSession(
-  session: SessionInput,
-  company: StudyCompany,
-): Promise<StudyResult> {
-  const stop = new AbortController();
-  const ended = Promise.withResolvers<void>();
-  const end = () => {
-    stop.abort();
-    return ended.promise;
-  };
-  const inUse = await session.store.use({ study_id: session.study_id, end });
-  try {
-    const signal = AbortSignal.any([company.signal, stop.signal]);
-    const started = await startStudy(session, inUse, { ...company, signal });
-    let finished = false;
-    try {
-      const result = await kindOf(session.request).drive(started.input, started.ports);
-      finished = true;
-      return result;
-    } finally {
-      await started.end(finished);
-    }
-  } finally {
-    ended.resolve();
-  }
 }

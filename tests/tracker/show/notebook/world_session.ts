@@ -1,6 +1,6 @@
 /** A session over the simulated world: real records and a real view, and no process. */
 import { checkRecipe, openByHand, runStudy, type StudyInput } from "../../../../core/mod.ts";
-import { sessionOf, type StudySession } from "../../../../tracker/session/study_session.ts";
+import { openSession, type StudySession } from "../../../../tracker/session/study_session.ts";
 import type { StudyCompany } from "../../../../tracker/session/start_study.ts";
 import { DISPLAY, type Media } from "../../../../tracker/ground/terminal/kernel.ts";
 import { buildView } from "../../../../tracker/show/view/build_view.ts";
@@ -44,7 +44,7 @@ export function worldSession(
     sent.push({ type, data, display_id: transient?.display_id });
     return Promise.resolve();
   };
-  const session = sessionOf({
+  const session = openSession({
     study_id: input.study_id,
     request: input.request,
     facts: input.facts,
@@ -55,7 +55,7 @@ export function worldSession(
     importScores: () => Promise.reject(new Error("this world scores no layers")),
     mix: () => Promise.reject(new Error("this world keeps no layers")),
     checkRecipe: (actions) => void checkRecipe(actions, input),
-    runAll: (company) => runStudy(...portsOf(company)),
+    run: (company) => runStudy(...portsOf(company)),
     async openByHand(company) {
       const [own, ports] = portsOf(company);
       let tell = company.onEvent;

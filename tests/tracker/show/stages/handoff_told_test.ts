@@ -13,6 +13,7 @@ import { describe } from "../../../../tracker/exchange/mlflow/describe/describe.
 import { learn, newStudy } from "../../../../tracker/exchange/mlflow/describe/known_study.ts";
 import { escapeHtml } from "../../../../tracker/show/pages/client/table.js";
 import type { SessionInput } from "../../../../tracker/session/start_study.ts";
+import { LabStudy } from "../../../../tracker/session/lab_study.ts";
 import { openSession } from "../../../../tracker/session/study_session.ts";
 import { handoffHtml } from "../../../../tracker/show/stages/handoff_page.ts";
 import { round, runWorld, stagesWorld } from "../../../core/stages/stages_world.ts";
@@ -161,10 +162,10 @@ Deno.test("a run that shipped the original has no final retention", () => {
 Deno.test("a staged study is not driven by hand: a sentence says what to call", async () => {
   const { opened } = run.study;
   const session = openSession(
-    {
+    new LabStudy({
       ...{ study_id: STUDY, request: opened.request, facts: opened.facts, spec: opened.spec },
       store: { current: () => Promise.resolve(null) },
-    } as unknown as SessionInput, // it is refused before anything else is asked for
+    } as unknown as SessionInput), // it is refused before anything else is asked for
   );
   const said = /Cannot drive study by hand as its stages run in the order .*: call run\(\)/;
   await assert.rejects(session.byHand(), said);
