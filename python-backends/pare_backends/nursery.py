@@ -27,6 +27,7 @@ from pare_backends import worker
 from pare_backends.offline import guard
 from pare_backends.prepare_imports import import_all
 from pare_backends.protocol import EventWriter
+from pare_backends.supervised import die_with_parent
 
 
 @dataclass(frozen=True)
@@ -171,7 +172,7 @@ def main() -> NoReturn:
     """Imports, `ready`, then forks."""
     started = time.perf_counter()
     nursery = Nursery()
-    worker.die_with_parent()
+    die_with_parent()
     guard()
     nursery.import_once("torch")
     seconds = time.perf_counter() - started

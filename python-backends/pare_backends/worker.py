@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import ctypes
 import faulthandler
 import importlib
 import os
 import signal
 import sys
-import threading
 import time
 import typing
 from pathlib import Path
@@ -27,8 +25,7 @@ from pare_backends.offline import guard
 from pare_backends.prepare_imports import PRELOADS, prepare_imports
 from pare_backends.progress import Report
 from pare_backends.protocol import EventWriter, WorkerRequest, build, read_request
-
-PR_SET_PDEATHSIG = 1
+from pare_backends.supervised import die_with_parent, watch_stdin
 
 
 def take_stdout() -> EventWriter:
@@ -37,35 +34,6 @@ def take_stdout() -> EventWriter:
     os.set_inheritable(events, False)
     os.dup2(2, 1)
     return EventWriter(events)
-
-
-def die_with_parent() -> None:
-    """Leads a process group that is killed whole when the parent dies, by whatever death.
-
-    The kernel sends SIGHUP at the parent's death. `watch_stdin` sees the closed pipe too: it
-    works where the kernel cannot, and while the main thread is inside a long call.
-    """
-    if os.getpgrp() != os.getpid():
-        os.setpgid(0, 0)
-    signal.signal(signal.SIGHUP, lambda number, frame: kill_group())
-    if sys.platform == "linux":
-        ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal.SIGHUP, 0, 0, 0)
-
-
-def kill_group() -> None:
-    """Ends this process and all its children at once."""
-    os.killpg(os.getpgrp(), signal.SIGKILL)
-
-
-def watch_stdin() -> None:
-    """Kills the group when stdin closes: the client holds it open while it waits."""
-
-    def watch() -> None:
-        while os.read(0, 4096):
-            pass
-        kill_group()
-
-    threading.Thread(target=watch, name="watch-stdin", daemon=True).start()
 
 
 def read_line() -> str:

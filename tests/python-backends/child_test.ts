@@ -7,9 +7,10 @@ import {
   startChildIn,
 } from "../../python-backends/child/child_folder.ts";
 import type { Child } from "../../python-backends/child/start_child.ts";
+import { PYTHON_ROOT } from "../../python-backends/home.ts";
 import { denoWords, startProgram, startScript } from "../fixtures/programs.ts";
 import { temporaryFolder } from "../temporary_folder.ts";
-import { isAlive, until } from "./scripted_worker.ts";
+import { isAlive, plainPython, until } from "./scripted_worker.ts";
 
 const PROGRAM = join(import.meta.dirname!, "child_program.ts");
 const PARENT = join(import.meta.dirname!, "child_parent.ts");
@@ -117,6 +118,25 @@ Deno.test("a child that heeds nothing goes with its parent, however that exits",
     await parent.exited;
     await until(`it is gone after ${end}`, () => !isAlive(pid));
   }
+});
+
+Deno.test("any module of Python's goes with its parent where pare_backends.supervised runs it", async () => {
+  const door = import.meta.resolve("../../python-backends/child/start_child.ts");
+  const argv = [await plainPython(), "-m", "pare_backends.supervised", "http.server", "0"];
+  const parent = await startScript(
+    temporaryFolder("child"),
+    `import { startChild } from ${JSON.stringify(door)};
+    const env = { PYTHONPATH: ${JSON.stringify(PYTHON_ROOT)}, PYTHONUNBUFFERED: "1" };
+    const child = startChild({ argv: ${JSON.stringify(argv)}, env });
+    child.output.once("data", (said) => console.log(child.pid, String(said)));
+    setTimeout(() => {}, 300_000);`,
+  );
+  const said = await parent.line();
+  assert.match(said ?? "", /^\d+ Serving HTTP/);
+  const pid = parseInt(said!);
+  assert.ok(isAlive(pid));
+  await parent.kill();
+  await until("it is gone", () => !isAlive(pid));
 });
 
 /** Starts a parent with a child in a folder, and kills the parent with SIGKILL. */

@@ -1,8 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { execa } from "execa";
 import { createLineSplitter } from "../../../python-backends/child/line_splitter.ts";
-import { adoptGroup, reapGroup } from "../../../python-backends/child/process_group.ts";
+import { startChild } from "../../../python-backends/child/start_child.ts";
 import { type MirrorAsk, MirrorTold } from "./mirror_words.ts";
 
 /** Memory that the mirror may have. A step holds some 50 MB; a record of 64 MiB some 300. */
@@ -16,7 +15,6 @@ export interface MirrorMemory {
 const MIRROR_MEMORY: MirrorMemory = { heap_mb: 512, resident_mb: 1_500 };
 
 const LOOK_MS = 500;
-const LAST_WORDS = 4_000;
 
 /** The process that mirrors. */
 export interface MirrorChild {
@@ -58,29 +56,18 @@ function sacrifice(pid: number): void {
  * Starts the process: a group of its own, which Ctrl-C does not reach, that ends with this one.
  * `onEnded` has the reason where it ends without being asked to.
  */
-export function startChild({ memory = MIRROR_MEMORY, onTold, onEnded }: {
+export function startMirrorChild({ memory = MIRROR_MEMORY, onTold, onEnded }: {
   memory?: MirrorMemory;
   onTold: (told: MirrorTold) => void;
   onEnded: (reason: string) => void;
 }): MirrorChild {
-  const child = execa(Deno.execPath(), wordsFor(memory), {
-    detached: true,
-    cleanup: false,
-    buffer: false,
-    reject: false,
-    stdin: "pipe",
-    stdout: "pipe",
-    stderr: "pipe",
+  const child = startChild({
+    argv: [Deno.execPath(), ...wordsFor(memory)],
     env: { NO_COLOR: "1" },
   });
-  const pid = child.pid ?? 0;
-  if (pid > 0) {
-    adoptGroup(pid);
-    sacrifice(pid);
-  }
+  if (child.running) sacrifice(child.pid);
   let stopped = false;
   let too_large = false;
-  let last_words = "";
   const splitter = createLineSplitter({
     onLine(line) {
       const told = MirrorTold.safeParse(jsonOrNull(line));
@@ -88,41 +75,33 @@ export function startChild({ memory = MIRROR_MEMORY, onTold, onEnded }: {
     },
     onOverflow: () => {},
   });
-  child.stdout.on("data", (chunk: Uint8Array) => splitter.push(chunk));
-  child.stderr.on("data", (chunk: Uint8Array) => {
-    last_words = (last_words + new TextDecoder().decode(chunk)).slice(-LAST_WORDS);
-  });
-  child.stdin.on("error", () => {}); // its end is the message
-  child.nodeChildProcess.once("exit", () => reapGroup(pid));
+  child.output!.on("data", (chunk: Uint8Array) => splitter.push(chunk)); // a pipe
 
   const look = setInterval(() => {
-    if (residentMb(pid) <= memory.resident_mb) return;
+    if (residentMb(child.pid) <= memory.resident_mb) return;
     too_large = true;
-    reapGroup(pid);
+    child.kill();
   }, LOOK_MS);
   Deno.unrefTimer(Number(look));
-  const exited = child.then((result) => {
+  const ended = child.exited.then(({ code, signal, not_started }) => {
     clearInterval(look);
     if (stopped) return;
-    if (too_large || /out of memory|heap limit/i.test(last_words)) {
+    if (too_large || /out of memory|heap limit/i.test(child.last_words)) {
       return onEnded(
         `it had no memory left (${memory.heap_mb} MB of heap, ${memory.resident_mb} MB in all)`,
       );
     }
-    const how = result.signal === undefined
-      ? `it exited with code ${result.exitCode ?? "unknown"}`
-      : `it was ended by ${result.signal}`;
-    // Without a process its start failed: what it says itself is nothing then.
-    onEnded(how + lastLine(pid === 0 ? result.originalMessage ?? "" : last_words));
+    const how = signal === null ? `it exited with code ${code}` : `it was ended by ${signal}`;
+    onEnded(not_started ?? how + lastLine(child.last_words));
   });
 
   return {
-    pid,
-    ask: (message) => void child.stdin.write(`${JSON.stringify(message)}\n`),
+    pid: child.pid,
+    ask: (message) => void child.input.write(`${JSON.stringify(message)}\n`),
     async stop() {
       stopped = true;
-      reapGroup(pid);
-      await exited;
+      child.kill();
+      await ended;
     },
   };
 }

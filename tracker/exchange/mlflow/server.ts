@@ -1,4 +1,3 @@
-import { execa } from "execa";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
@@ -7,8 +6,9 @@ import {
   ensureEnvironment,
   type OnEnvironmentProgress,
 } from "../../../python-backends/environments/environments.ts";
-import { adoptGroup, endGroup, reapGroup } from "../../../python-backends/child/process_group.ts";
 import { logTail } from "../../../python-backends/child/log_tail.ts";
+import { startChild } from "../../../python-backends/child/start_child.ts";
+import { PYTHON_ROOT } from "../../../python-backends/home.ts";
 import { findHome } from "../../ground/home.ts";
 
 /** A running MLflow server of this machine. */
@@ -41,7 +41,8 @@ function freePort(): number {
 
 function serverWords(directory: string, port: number): string[] {
   return [
-    ...["-m", "mlflow", "server", "--host", "127.0.0.1", "--port", String(port)],
+    ...["-m", "pare_backends.supervised", "mlflow", "server"], // it would outlive this process
+    ...["--host", "127.0.0.1", "--port", String(port)],
     ...["--backend-store-uri", `sqlite:///${join(directory, "mlflow.db")}`],
     ...["--artifacts-destination", join(directory, "artifacts"), "--serve-artifacts"],
     ...["--workers", "1"],
@@ -75,43 +76,29 @@ export async function startMlflowServer(
   const log_path = join(directory, "server.log");
   const chosen = port === 0 ? freePort() : port;
   const uri = `http://127.0.0.1:${chosen}`;
-  const child = execa(python, serverWords(directory, chosen), {
-    cwd: directory,
-    detached: true, // its own group: the web server is a grandchild
-    cleanup: false,
-    reject: false,
-    stdin: "ignore",
-    stdout: { file: log_path, append: true },
-    stderr: { file: log_path, append: true },
+  const child = startChild({
+    argv: [python, ...serverWords(directory, chosen)],
+    ...{ cwd: directory, log: log_path, append: true, output: "log" },
     env: {
+      PYTHONPATH: PYTHON_ROOT,
       MLFLOW_DISABLE_TELEMETRY: "true",
       DO_NOT_TRACK: "true",
       MLFLOW_SERVER_ENABLE_JOB_EXECUTION: "false", // a second process that nothing here uses
       PYTHONNOUSERSITE: "1",
     },
   });
-  const pid = child.pid ?? 0;
-  if (pid > 0) adoptGroup(pid);
-  let running = pid > 0;
-  child.nodeChildProcess.once("exit", () => reapGroup(pid));
-  const exited = child.then(() => running = false);
-  const server: MlflowServer = {
-    uri,
-    pid,
-    log_path,
-    exited,
-    stop: () => running ? endGroup(pid, exited) : Promise.resolve(),
-  };
+  const { pid, exited } = child;
+  const server: MlflowServer = { uri, pid, log_path, exited, stop: () => child.end() };
   const started = performance.now();
-  while (running && performance.now() - started < START_MS && signal?.aborted !== true) {
+  while (child.running && performance.now() - started < START_MS && signal?.aborted !== true) {
     if (await answers(uri)) return server;
     await new Promise((resolve) => setTimeout(resolve, 200));
   }
+  const why = child.running ? "did not answer in time" : "ended";
   await server.stop();
+  const said = logTail(log_path, 3);
   throw new UsageError(
-    `Cannot start the MLflow server at ${uri}: it ${
-      running ? "did not answer in time" : "ended"
-    }; ${log_path} ends with: ${logTail(log_path, 3)}`,
+    `Cannot start the MLflow server at ${uri}: it ${why}; ${log_path} ends with: ${said}`,
   );
 }
 

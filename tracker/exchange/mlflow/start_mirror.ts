@@ -3,7 +3,7 @@ import type { Checkpoints } from "./checkpoints.ts";
 import { connectionOf } from "./client/connection.ts";
 import { FollowedStudies } from "./followed_studies.ts";
 import { mirroredElsewhere } from "./lock_mirror.ts";
-import { type MirrorMemory, startChild } from "./mirror_child.ts";
+import { type MirrorMemory, startMirrorChild } from "./mirror_child.ts";
 import type { MirrorAsk, MirrorState, MirrorTold } from "./mirror_words.ts";
 
 /** How far it is after waiting for it. */
@@ -94,7 +94,7 @@ export function startMirror(options: MirrorOptions): RunningMirror {
     state = next;
     for (const resolve of changed.splice(0)) resolve();
   };
-  const child = startChild({
+  const child = startMirrorChild({
     ...(memory === undefined ? {} : { memory }),
     onTold(told: MirrorTold) {
       if (told.kind === "state") return settle(told.state);
