@@ -1,12 +1,10 @@
-import process from "node:process";
-
 /** Groups that must not outlive this process, however it ends. */
 const live = new Set<number>();
 
 /** Sends a signal to every process of a group; false: there is none. */
-export function signalGroup(pid: number, signal: NodeJS.Signals): boolean {
+export function signalGroup(pid: number, signal: Deno.Signal): boolean {
   try {
-    process.kill(-pid, signal);
+    Deno.kill(-pid, signal);
     return true;
   } catch {
     return false; // the group is gone

@@ -7,7 +7,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync, mkdirSync, openSync } from "node:fs";
 import { dirname } from "node:path";
-import process from "node:process";
 import type { Readable, Writable } from "node:stream";
 import { adoptGroup, endGroup, reapGroup, signalGroup } from "./process_group.ts";
 
@@ -115,7 +114,7 @@ function spawnChild(
   try {
     return spawn(program, [...words], {
       ...(cwd === undefined ? {} : { cwd }),
-      env: { ...process.env, ...env },
+      env: { ...Deno.env.toObject(), ...env },
       detached: true, // a group of its own: killing it takes the grandchildren along
       stdio: ["pipe", output === "log" ? file : "pipe", file],
     });

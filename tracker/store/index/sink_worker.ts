@@ -1,7 +1,7 @@
 /// <reference lib="deno.worker" />
 import { UsageError } from "../../../core/errors.ts";
 import type { DatabaseAnswer, DatabaseRequest } from "./database.ts";
-import { startQueryProcess } from "../query/child.ts";
+import { startQueryProcess } from "../query/query_process.ts";
 
 async function reply(request: DatabaseRequest): Promise<void> {
   const { id } = request;

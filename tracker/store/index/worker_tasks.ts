@@ -1,7 +1,7 @@
 import type { DatabaseRequest, DatabaseTask } from "./database.ts";
 import { flushDatabase, type FlushReport, peekDatabase, rebuildAsAsked } from "./database_tasks.ts";
 import { exportSelects, exportTables } from "../export_tables.ts";
-import { endQueryProcess } from "../query/child.ts";
+import { endQueryProcess } from "../query/query_process.ts";
 import { closeKeptQuery, exportParquet, queryDatabase } from "../query/query_tasks.ts";
 import { closeKeptHere, seriesOfDatabase } from "../query/reading_tasks.ts";
 

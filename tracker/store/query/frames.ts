@@ -14,7 +14,7 @@ export function frame(value: unknown): Uint8Array {
 
 /** The values that a pipe brings, until it ends. Throws RangeError at one of more than `most` bytes. */
 export async function* frames(
-  pipe: ReadableStream<Uint8Array>,
+  pipe: AsyncIterable<Uint8Array>,
   most: number,
 ): AsyncGenerator<unknown> {
   let waiting: Uint8Array[] = [];

@@ -1,5 +1,6 @@
 import { Keeper } from "./kept_reader.ts";
-import { askQueryProcess, type Deadline, queryProcess } from "./child.ts";
+import { askQueryProcess, type Deadline } from "./ask_process.ts";
+import { queryProcess } from "./query_process.ts";
 import { AnswerSchema, OpenedSchema, type QueryRequest } from "./messages.ts";
 import type { QueryLimits, QueryResult } from "./result.ts";
 import { type Opening, reading, TAKE_OVER_MS } from "./reading_tasks.ts";
