@@ -5,7 +5,7 @@ import type { ChatMessage } from "./schemas/proposal.ts";
 import type { Failure } from "./schemas/failure.ts";
 import type { JournalRecord } from "./schemas/journal.ts";
 import type { Measurement, SampleResult } from "./schemas/measurement.ts";
-import type { CallRequest, CallResult } from "./schemas/wire.ts";
+import type { CallRequest, CallResult } from "./calls/calls.ts";
 import type { Span } from "./schemas/trial.ts";
 
 /** What a port gives back: the value, or a failure under its own name. Never a throw. */
@@ -78,7 +78,7 @@ export interface Chat {
 }
 
 /** What a sampler library is asked. */
-export type SuggestRequest = Omit<Extract<CallRequest, { call: "suggest" }>, "call">;
+export type SuggestRequest = Omit<CallRequest<"suggest">, "call">;
 
 /** A sampler library behind the backend. Never a throw. */
 export interface Suggesting {

@@ -1,4 +1,11 @@
-import type { CallName, CallRequest, CallResult, Failure, Outcome } from "../core/mod.ts";
+import {
+  type CallName,
+  type CallRequest,
+  type CallResult,
+  type Failure,
+  howCalled,
+  type Outcome,
+} from "../core/mod.ts";
 import { readdirSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
@@ -9,27 +16,9 @@ import { exchange, type ExchangeOptions } from "./worker/exchange.ts";
 import { hasGpu } from "./environments/torch_wheel.ts";
 import { withFileLock } from "./file_lock.ts";
 import { pareHome, PYTHON_ROOT } from "./home.ts";
-import { type Imports, type Nursery, startNursery } from "./worker/nursery.ts";
+import { type Nursery, startNursery } from "./worker/nursery.ts";
 import { forgetOldFolders } from "./worker/worker_folder.ts";
 import { spawnWorker, type WorkerProcess } from "./worker/worker_process.ts";
-
-/** Calls that import torch, and transformers or lm-eval, anyway: a nursery saves them seconds. */
-const FORKED_CALLS: ReadonlyMap<CallName, Imports> = new Map<CallName, Imports>([
-  ["inspect_device", "torch"],
-  ["import_model", "torch"],
-  ["prepare_data", "tasks"],
-  ["sensitivity", "torch"],
-  ["mix", "torch"],
-  ["apply", "torch"],
-  ["verify", "torch"],
-  ["evaluate", "tasks"],
-  ["score", "tasks"],
-  ["prove_runtime", "torch"],
-  ["find_tasks", "tasks"],
-]);
-
-/** Calls that time: nothing may import beside them. */
-const QUIET_CALLS: ReadonlySet<CallName> = new Set<CallName>(["speed"]);
 
 const LOG_DAYS = 14;
 
@@ -112,7 +101,7 @@ export function createBackendClient(options: ClientOptions = {}): BackendClient 
     async run(request, run) {
       const joined = [signal, run.signal].filter((one) => one !== undefined);
       const stop = joined.length === 0 ? undefined : AbortSignal.any(joined);
-      return QUIET_CALLS.has(request.call)
+      return howCalled(request.call).timed
         ? await runAlone(calls, request, run, stop)
         : await runOnce(calls, request, run, stop);
     },
@@ -182,16 +171,15 @@ async function start(
   call: CallName,
 ): Promise<WorkerProcess> {
   const python = await pythonOf(calls, environment);
-  const imports = FORKED_CALLS.get(call);
-  const nursery = imports === undefined ? null : await nurseryOf(calls, environment);
+  const { imports, preload } = howCalled(call);
+  const nursery = imports === null ? null : await nurseryOf(calls, environment);
   const worker = await nursery?.fork(processOf(calls).log_path, imports!);
   if (worker !== undefined) {
     calls.log(`forked worker ${worker.pid} for ${call}, log ${worker.log_path}`);
     return worker;
   }
-  // The first call of a study asks torch alone for its device.
-  const preload = imports === undefined || call === "inspect_device" ? "none" : "torch";
-  const args = ["-m", "pare_backends.worker", "--supervised", "--preload", preload];
+  const args = ["-m", "pare_backends.worker", "--supervised"];
+  if (preload) args.push("--preload", "torch");
   const fresh = spawnWorker({ ...processOf(calls), python, args });
   calls.log(`started worker ${fresh.pid} for ${call}, log ${fresh.log_path}`);
   return fresh;

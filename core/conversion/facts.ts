@@ -1,27 +1,5 @@
 import { z } from "zod";
 
-/** A written artifact as files that other libraries load. */
-export const ConvertRequest = z.strictObject({
-  call: z.literal("convert"),
-  format: z.string().describe("a format of pare_backends/conversion"),
-  artifact_dir: z.string(),
-  output_dir: z.string().describe("empty directory"),
-});
-
-export const Converted = z.strictObject({
-  size_bytes: z.int(),
-  formula_bytes: z.int(),
-  notes: z.array(z.string()).describe("what the files lack, in words"),
-});
-
-/** Reads converted files back in this fresh process and compares them with their source. */
-export const CheckConversionRequest = z.strictObject({
-  call: z.literal("check_conversion"),
-  format: z.string(),
-  files_dir: z.string().describe("written by convert"),
-  artifact_dir: z.string(),
-});
-
 export const ConvertedLayer = z.strictObject({
   layer: z.string(),
   claimed: z.string().nullable().describe(

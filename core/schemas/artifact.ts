@@ -190,33 +190,3 @@ export const LayerScore = z.strictObject({
   ),
 });
 export type LayerScore = z.infer<typeof LayerScore>;
-
-/** Call `sensitivity`: what each layer of a model costs in each format. */
-export const SensitivityRequest = z.strictObject({
-  call: z.literal("sensitivity"),
-  artifact_dir: z.string(),
-  calibration_path: z.string().describe("written by prepare_data"),
-  formats: z.array(z.string()).min(1).describe("by name, such as 4-bit-g64"),
-  scorers: z.array(LayerScorer).min(1),
-  windows: z.int().positive(),
-  tokens: z.int().positive().describe("of each window"),
-  seed: z.int(),
-  work_dir: z.string().nullable().optional().describe(
-    "of this request alone: what a killed run left in it is found by the next one",
-  ),
-});
-export type SensitivityRequest = z.infer<typeof SensitivityRequest>;
-
-/** Call `read_scores`: scores of a model's layers from another program's file. */
-export const ReadScoresRequest = z.strictObject({
-  call: z.literal("read_scores"),
-  artifact_dir: z.string().describe("of the model that the scores must be of"),
-  path: z.string().describe("AutoScheme's JSON file or auto_quantize's state"),
-});
-
-export const ReadScores = z.strictObject({
-  program: z.string().describe("the program, such as AutoRound AutoScheme"),
-  sha256: z.string().describe("of the file"),
-  layers: z.array(LayerScore),
-});
-export type ReadScores = z.infer<typeof ReadScores>;

@@ -67,7 +67,7 @@ def _knob(
 
 @dataclass(frozen=True)
 class KnobDescription:
-    """A knob as the wire describes it (`KnobDescription` of `core/schemas/wire.ts`)."""
+    """A knob as the wire describes it (`KnobDescription` of `core/schemas/action.ts`)."""
 
     name: str
     kind: str

@@ -1,4 +1,4 @@
-"""The Python end of the wire (`core/schemas/wire.ts`): requests in, events out."""
+"""The Python end of the wire (`core/calls/calls.ts`): requests in, events out."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 import { createServer, type Socket } from "node:net";
 import { join } from "node:path";
 import { z } from "zod";
+import type { Imports } from "../../core/mod.ts";
 import { adoptGroup, reapGroup } from "../child/process_group.ts";
 import type { Exit } from "../child/start_child.ts";
 import { makeWorkerFolder, removeWorkerFolder } from "./worker_folder.ts";
@@ -28,10 +29,6 @@ const SOCKET_BYTES = 104;
 
 /** How workers end whose nursery ends: the kernel sends them this. */
 const DIED: Exit = { code: null, signal: "SIGHUP" };
-
-/** What a worker finds imported (`PRELOADS` of `pare_backends/prepare_imports.py`): the second with
- * what reads benchmarks, which the nursery imports when it is first asked for. */
-export type Imports = "torch" | "tasks";
 
 /** A process that has the slow imports behind it and forks workers, each in milliseconds. */
 export interface Nursery {

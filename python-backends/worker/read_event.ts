@@ -1,4 +1,4 @@
-import { type CallName, type CallResult, CallResults, WorkerEvent } from "../../core/mod.ts";
+import { type CallName, type CallResult, CALLS, WorkerEvent } from "../../core/mod.ts";
 
 /** A line of the wire, checked; or why it is none. */
 export type ReadEvent = { ok: true; event: WorkerEvent } | { ok: false; reason: string };
@@ -22,7 +22,7 @@ export function readResult<S extends CallName>(
   call: S,
   payload: unknown,
 ): { ok: true; value: CallResult<S> } | { ok: false; reason: string } {
-  const schema = CallResults[call];
+  const schema = CALLS[call].result;
   let parsed = schema.safeParse(payload);
   // A string that the schema takes as text stays text: only what it refuses is a number.
   if (!parsed.success && revive(payload, parsed.error.issues)) parsed = schema.safeParse(payload);

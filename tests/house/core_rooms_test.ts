@@ -7,6 +7,7 @@ const FLOORS: readonly (readonly string[])[] = [
   ["errors.ts", "random.ts", "conversion"],
   ["metrics"],
   ["schemas"],
+  ["calls"],
   ["ports.ts"],
   ["contract", "evidence"],
   ["distance", "strategies", "tasks"],

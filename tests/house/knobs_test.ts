@@ -11,7 +11,6 @@ const KNOWN: Record<string, readonly string[]> = {
   "core/spec/infer_spec.ts": ["bits", "group_size", "symmetric"],
   "tracker/store/rows/study_rows.ts": ["bits", "group_size", "symmetric"],
   "core/schemas/artifact.ts": ["bits"],
-  "core/schemas/wire.ts": ["bits"],
   "core/schemas/proposal.ts": ["bits"],
   // The budget of `study.mix({ bits })` and `pare mix --bits`: a mean that is asked for, no knob.
   "tracker/session/study_mix.ts": ["bits"],

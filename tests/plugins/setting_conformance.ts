@@ -20,7 +20,7 @@ export async function settingConformance(
   const path = join(world.folder, "setting_text.jsonl");
   const words = "the red fox lives in the den and a grey owl sleeps near the pond ";
   await writeFile(path, JSON.stringify({ text: words.repeat(30) }) + "\n");
-  const request: Extract<CallRequest, { call: "evaluate" }> = {
+  const request: CallRequest<"evaluate"> = {
     call: "evaluate",
     artifact_dir: directory,
     weights_dir: world.model_dir,

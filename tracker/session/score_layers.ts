@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
-import { type Facts, LayerScore, type SensitivityRequest, UsageError } from "../../core/mod.ts";
+import { type CallRequest, type Facts, LayerScore, UsageError } from "../../core/mod.ts";
 import { canonicalJson } from "../artifacts/action_key.ts";
 import type { CallRunner } from "../lab/runner/call_runner.ts";
 import { packageSource } from "../lab/runner/source_closure.ts";
@@ -11,7 +11,7 @@ import type { Tools } from "../lab/runner/workshop.ts";
 /** Everything that a score depends on beside code and pins. */
 export interface LayersToScore extends
   Pick<
-    SensitivityRequest,
+    CallRequest<"sensitivity">,
     "artifact_dir" | "calibration_path" | "formats" | "scorers" | "windows" | "tokens" | "seed"
   > {
   readonly artifact_id: string;

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { type Facts, kindOf, type MixResult, UsageError } from "../../core/mod.ts";
+import { type CallResult, type Facts, kindOf, UsageError } from "../../core/mod.ts";
 import { canonicalJson } from "../artifacts/action_key.ts";
 import { layerCache } from "../lab/runner/apply_action.ts";
 import { usedData } from "../lab/runner/study_windows.ts";
@@ -29,7 +29,7 @@ export interface MixOptions extends Watched {
 }
 
 /** The mixes that were weighed, and the action that makes the one that won. */
-export interface Mixed extends MixResult {
+export interface Mixed extends CallResult<"mix"> {
   readonly study_id: string;
   /** As in SQL: mix_candidates. */
   readonly mix_id: string;

@@ -1,9 +1,6 @@
 import { z } from "zod";
-import { WireTask } from "../data/wire_task.ts";
-import { Endpoint } from "../endpoint.ts";
 import { Fidelity } from "../fidelity.ts";
 import { Measurement } from "../measurement.ts";
-import { WireScorer } from "./wire_scorer.ts";
 
 /** A file that a worker wrote beside a samples file. */
 const Beside = z.strictObject({
@@ -46,30 +43,6 @@ export const AnswersScored = ScoredTask.extend({
   verdicts: Kept.nullable(),
 });
 export type AnswersScored = z.infer<typeof AnswersScored>;
-
-/** Call `score`: answers that are kept are scored again; no model is loaded. */
-export const ScoreRequest = z.strictObject({
-  call: z.literal("score"),
-  task: WireTask,
-  scorers: z.array(WireScorer).min(1).describe(
-    "those that are asked for, the task's own or any other",
-  ),
-  files: z.array(z.strictObject({
-    samples_path: z.string().describe("of a finished evaluation"),
-    fidelity: Fidelity,
-    output_name: z.string().describe("how files beside the samples file are to begin"),
-  })).min(1),
-  answers_path: z.string().nullable().describe(
-    "what judges and sandboxes said, kept; null: nowhere",
-  ),
-  allow_unsafe_code: z.boolean().describe("programs that the model wrote run without a sandbox"),
-  judge: Endpoint.optional().describe("of scorers that ask one"),
-});
-
-/** What was scored, for each of the request's files in order. */
-export const ScoreResult = z.strictObject({
-  files: z.array(z.array(ScoredTask).describe("by scorer, in the order of the task's")),
-});
 
 /** A number as it was given: NaN and the infinities are scores too. */
 const Given = z.number().or(z.nan()).or(z.literal([Infinity, -Infinity]));

@@ -32,7 +32,7 @@ class Request:
 
 
 def run(request: Request, report: Report) -> dict[str, Any]:
-    """CallResults.check_conversion of `core/schemas/wire.ts`."""
+    """The result of `core/calls/declared/check_conversion.ts`."""
     directory = Path(request.files_dir)
     source = read_source(request.artifact_dir)
     if request.format in OWN_LAYOUTS:

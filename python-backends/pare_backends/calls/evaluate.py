@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class EvaluateRequest:
-    """Request of the call, as in `core/schemas/wire.ts`."""
+    """Request of the call, as in `core/calls/declared/evaluate.ts`."""
 
     artifact_dir: str
     tasks: list[WireTask]

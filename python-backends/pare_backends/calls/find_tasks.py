@@ -41,7 +41,7 @@ class AskedTask:
 
 @dataclass(frozen=True)
 class FindTasksRequest:
-    """Request of the call, as in `core/schemas/wire.ts`."""
+    """Request of the call, as in `core/calls/declared/find_tasks.ts`."""
 
     tasks: list[AskedTask]
     trust_task_code: bool

@@ -25,7 +25,7 @@ class Request:
 
 
 def run(request: Request, report: Report) -> dict[str, Any]:
-    """CallResults.make_form of `core/schemas/wire.ts`."""
+    """The result of `core/calls/declared/make_form.ts`."""
     output = Path(request.output_dir)
     output.mkdir(parents=True, exist_ok=True)
     add_runtime(request.runtime, request.runtime_dir)

@@ -42,7 +42,7 @@ class WindowsRequest:
 
 @dataclass(frozen=True)
 class PrepareDataRequest:
-    """Request of the call, as in `core/schemas/wire.ts`."""
+    """Request of the call, as in `core/calls/declared/prepare_data.ts`."""
 
     model_dir: str | None
     tasks: list[WireTask]

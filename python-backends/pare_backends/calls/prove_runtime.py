@@ -36,7 +36,7 @@ class Request:
 
 
 def run(request: Request, report: Report) -> dict[str, Any]:
-    """CallResults.prove_runtime of `core/schemas/wire.ts`."""
+    """The result of `core/calls/declared/prove_runtime.ts`."""
     with report.span("prove", library=True):
         found = load_logits(request.logits_path)
         report.progress("prove", 1, 2, "steps")

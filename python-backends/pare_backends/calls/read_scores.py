@@ -22,7 +22,7 @@ class Request:
 
 
 def run(request: Request, report: Report) -> dict[str, Any]:
-    """CallResults.read_scores of `core/schemas/wire.ts`."""
+    """The result of `core/calls/declared/read_scores.ts`."""
     checkpoint, layout = read(request.artifact_dir), layout_of(request.artifact_dir)
     shapes: dict[str, tuple[int, int]] = {}
     for layer in layout.part("all"):

@@ -28,7 +28,7 @@ class Request:
 
 
 def run(request: Request, report: Report) -> dict[str, Any]:
-    """CallResults.runtime_logits of `core/schemas/wire.ts`."""
+    """The result of `core/calls/declared/runtime_logits.ts`."""
     add_runtime(request.runtime, request.runtime_dir)
     with report.span("logits", library=True):
         asked = AskedLogits(

@@ -32,7 +32,7 @@ class Request:
 
 
 def run(request: Request, report: Report) -> dict[str, Any]:
-    """CallResults.sensitivity of `core/schemas/wire.ts`."""
+    """The result of `core/calls/declared/sensitivity.ts`."""
     formats = formats_of(request.formats)
     checkpoint, layout = read(request.artifact_dir), layout_of(request.artifact_dir)
     context = Context(

@@ -67,7 +67,7 @@ class Request:
 
 
 def run(request: Request, report: Report) -> dict[str, Any]:
-    """CallResults.speed of `core/schemas/wire.ts`."""
+    """The result of `core/calls/declared/speed.ts`."""
     for name in ("prompt_tokens", "new_tokens", "repeats"):
         if getattr(request, name) < 1:
             raise CallFailure(

@@ -61,7 +61,7 @@ class SeenPoint:
 
 @dataclass(frozen=True)
 class SuggestRequest:
-    """Request of the call, as in `core/schemas/wire.ts`."""
+    """Request of the call, as in `core/calls/declared/suggest.ts`."""
 
     seed: int
     directions: list[Literal["minimize", "maximize"]]

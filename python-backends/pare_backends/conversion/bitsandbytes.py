@@ -252,7 +252,7 @@ def check_layer(written: Written, layer: str, tensor: TableTensor) -> dict[str, 
 
 
 def check_bitsandbytes(directory: Path, source: Source, report: Report) -> dict[str, Any]:
-    """CallResults.check_conversion of bitsandbytes' files."""
+    """check_conversion of bitsandbytes' files."""
     try:
         written = read_written(directory)
     except CallFailure as failure:

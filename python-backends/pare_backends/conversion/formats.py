@@ -28,7 +28,7 @@ class OwnLayout(NamedTuple):
     """A format that holds no integers of linear layers in safetensors, and so has its own way."""
 
     convert: Callable[[Source, Path, Report], int]  # the folder's bytes by the format's formula
-    check: Callable[[Path, Source, Report], dict[str, Any]]  # CallResults.check_conversion
+    check: Callable[[Path, Source, Report], dict[str, Any]]  # the result of call `check_conversion`
     lacking: Callable[[Path], list[str]] = lambda output: []  # what it or its readers have not
 
 

@@ -137,7 +137,7 @@ def read_gguf(path: Path) -> dict[str, GgufTensor]:
 
 
 def check_gguf(directory: Path, source: Source, report: Report) -> dict[str, Any]:
-    """CallResults.check_conversion of a GGUF file."""
+    """check_conversion of a GGUF file."""
     try:
         tensors = read_gguf(directory / FILE)
     except CallFailure as failure:

@@ -87,7 +87,7 @@ def layer_bytes(tensor: GridTensor) -> int:
 
 
 def check_openvino(directory: Path, source: Source, report: Report) -> dict[str, Any]:
-    """CallResults.check_conversion of an OpenVINO folder."""
+    """check_conversion of an OpenVINO folder."""
     facts, read = graph_facts(directory, source, report)
     layers = facts["layers"]
     sound = facts["unreadable"] is None and not facts["other_floats"]

@@ -192,7 +192,7 @@ def spread(values: Sequence[float]) -> dict[str, float]:
 def measurement(
     runtime: str, session: Session, metric: str, value: float, method: str
 ) -> dict[str, Any]:
-    """One reading as a `RuntimeFigure` of `core/schemas/wire.ts`: its unit and better direction are
+    """One reading as a `RuntimeFigure` of `core/calls/declared/speed.ts`: unit and direction are
     the table of metrics' to say."""
     return {
         "metric": metric,

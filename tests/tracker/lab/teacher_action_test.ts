@@ -56,7 +56,7 @@ async function prepare(teacher: boolean) {
       return { ...entry, method: { ...entry.method, needs } };
     },
   };
-  const asked: Extract<CallRequest, { call: "apply" }>[] = [];
+  const asked: CallRequest<"apply">[] = [];
   const runner: CallRunner = (_trial, request) => {
     if (request.call === "apply") asked.push(request);
     const failure = { kind: "crash", message: "not run", hint: null, phase: "apply" } as const;

@@ -170,7 +170,7 @@ Deno.test("the same question is measured once; one that failed goes on in its ow
       artifacts: await openArtifactStore(`${root}/artifacts`),
       environmentHash: (name: string) => Promise.resolve(`pins of ${name}`),
     };
-    const asked: Extract<CallRequest, { call: "sensitivity" }>[] = [];
+    const asked: CallRequest<"sensitivity">[] = [];
     let fails = true;
     const answer = scores("kl", "4-bit", KL);
     const runner = ((_trial: string, request: CallRequest) => {

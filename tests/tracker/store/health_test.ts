@@ -52,7 +52,7 @@ async function evaluate(
   artifact_dir: string,
   samples_path: string,
 ): Promise<Evaluation> {
-  const request: Extract<CallRequest, { call: "evaluate" }> = {
+  const request: CallRequest<"evaluate"> = {
     call: "evaluate",
     artifact_dir,
     tasks: TASKS,

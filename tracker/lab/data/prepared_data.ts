@@ -4,7 +4,7 @@ import { basename, join } from "node:path";
 import {
   type CallRequest,
   type CallResult,
-  CallResults,
+  CALLS,
   type Spec,
   UsageError,
 } from "../../../core/mod.ts";
@@ -40,7 +40,7 @@ export async function preparedData(
   caches: Pick<Workshop["caches"], "cached">,
   runner: CallRunner,
   key: string,
-  request: Omit<Extract<CallRequest, { call: "prepare_data" }>, "output_dir">,
+  request: Omit<CallRequest<"prepare_data">, "output_dir">,
   isNew: boolean,
 ): Promise<{ prepared: CallResult<"prepare_data">; folder: string }> {
   const { directory: folder, made } = await caches.cached(
@@ -66,5 +66,5 @@ export async function preparedData(
   // A study that goes on has them in its journal already.
   if (!made && isNew) await tellKept(runner, join(folder, WARNINGS));
   const text = await readFile(join(folder, "prepared.json"), "utf8");
-  return { prepared: CallResults.prepare_data.parse(JSON.parse(text)), folder };
+  return { prepared: CALLS.prepare_data.result.parse(JSON.parse(text)), folder };
 }

@@ -1,13 +1,14 @@
-import type {
-  CallName,
-  CallRequest,
-  CallResult,
-  Failure,
-  JournalRecord,
-  Outcome,
-  Span,
-  StudyEvent,
-  WorkerEvent,
+import {
+  type CallName,
+  type CallRequest,
+  type CallResult,
+  type Failure,
+  howCalled,
+  type JournalRecord,
+  type Outcome,
+  type Span,
+  type StudyEvent,
+  type WorkerEvent,
 } from "../../../core/mod.ts";
 import type { BackendClient } from "../../../python-backends/client.ts";
 import { STALL_MS } from "../../../python-backends/worker/exchange.ts";
@@ -55,27 +56,6 @@ export interface CallRunnerOptions {
   readonly timestamp: () => string;
 }
 
-/** Calls whose resource samples are kept: those of a trial, not of the set-up. */
-const SAMPLED: ReadonlySet<CallName> = new Set(["apply", "verify", "evaluate", "speed"]);
-
-/** Calls before a study is opened, of its search and beside it: they belong to no trial. */
-const SET_UP: ReadonlySet<CallName> = new Set([
-  "inspect_device",
-  "import_model",
-  "describe",
-  "find_tasks",
-  "suggest",
-  "prepare_data",
-  "sensitivity",
-  "read_scores",
-  "mix",
-  "push_model",
-  "score",
-]);
-
-/** Calls that the loop announces itself, with more to say. */
-const TOLD_BY_THE_LOOP: ReadonlySet<CallName> = new Set(["apply", "evaluate", "speed"]);
-
 /** At most so many samples a call reach the journal: every one at first, then every second … */
 const SAMPLES_A_CALL = 40;
 
@@ -110,11 +90,9 @@ function becameOf(call: CallName, outcome: Outcome<unknown>): string {
 function stallMsOf(
   { stall_minutes }: CallRunnerOptions,
   request: CallRequest,
-): number | undefined {
+): number {
   if (stall_minutes !== undefined) return stall_minutes * 60_000;
-  if (request.call !== "evaluate" && request.call !== "score") return undefined;
-  const endpoint = request.call === "evaluate" ? request.endpoint : undefined;
-  const servers = [endpoint, request.judge].filter((one) => one !== undefined);
+  const servers = howCalled(request.call).servers(request).filter((one) => one !== undefined);
   return Math.max(STALL_MS, ...servers.map(({ timeout_seconds }) => timeout_seconds * 1500));
 }
 
@@ -126,7 +104,7 @@ async function recordLog(
 ): Promise<void> {
   const { study_id, timestamp } = options;
   const kept = await options.keepLog(trial_id, call, path);
-  if (kept === null || SET_UP.has(call)) return;
+  if (kept === null || !howCalled(call).of_trial) return;
   await options.record({
     type: "log_written",
     at: timestamp(),
@@ -169,7 +147,7 @@ export function createCallRunner(options: CallRunnerOptions): CallRunner {
     }
   };
   const run: CallRunner = async (trialId, request, environment, action_index, heard) => {
-    if (!TOLD_BY_THE_LOOP.has(request.call)) {
+    if (!howCalled(request.call).told_by_loop) {
       const named = "runtime" in request ? request.runtime : null;
       const detail = typeof named === "string" ? named : environment;
       onEvent({ event: "phase", trial_id: trialId, phase: request.call, detail });
@@ -210,7 +188,7 @@ export function createCallRunner(options: CallRunnerOptions): CallRunner {
     });
     const missing = await points?.done() ?? null;
     if (missing !== null) warn("points", missing);
-    if (SAMPLED.has(request.call)) {
+    if (howCalled(request.call).sampled) {
       for (const sample of samples.items) {
         await record(resourceRecord(options, trialId, request.call, sample));
       }

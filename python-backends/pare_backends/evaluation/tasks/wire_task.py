@@ -1,4 +1,4 @@
-"""Benchmarks as they come over the wire (`core/schemas/wire.ts`)."""
+"""Benchmarks as they come over the wire (`core/calls/calls.ts`)."""
 
 from __future__ import annotations
 

@@ -1,0 +1,17 @@
+import { z } from "zod";
+import { KnobDescription } from "../../schemas/action.ts";
+import { defineCall } from "../define_call.ts";
+
+/** Knobs of every Python method: for the conformance test. */
+export const describe = defineCall("describe", {
+  request: {
+    python_path: z.string().optional().describe("only this file: a third party's Python half"),
+  },
+  result: z.strictObject({
+    methods: z.array(z.strictObject({
+      agent: z.string(),
+      method: z.string(),
+      knobs: z.array(KnobDescription),
+    })),
+  }),
+});

@@ -1,0 +1,11 @@
+import { z } from "zod";
+
+/** Of a third party's runtime. */
+export const RuntimeDir = z.string().optional().describe(
+  "folder of its Python half; absent: one of pare's",
+);
+
+/** A setting's file names no path: the artifact store resolves the id that it does name. */
+export const WeightsDir = z.string().optional().describe(
+  "where the weights of a setting lie; absent: artifact_dir holds its own",
+);
