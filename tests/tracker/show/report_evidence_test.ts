@@ -139,13 +139,13 @@ Deno.test("bytes of the KV cache have a column where a trial measured them, by t
   ];
   const trials = [{ ...first!, measurements }, ...rest];
   const headings = (rows: typeof view.rows) =>
-    trialColumns({ rows, spec: view.spec }).map(({ heading }) => heading);
+    trialColumns({ ...view, rows }).map(({ heading }) => heading);
   assert.ok(!headings(view.rows).includes("KV cache"));
   const rows = trialRows(comparableStudy(trials, view.spec).trials, {
     ...view,
     probabilities: {},
   });
-  const column = trialColumns({ rows, spec: view.spec }).at(-1)!;
+  const column = trialColumns({ ...view, rows }).at(-1)!;
   assert.equal(column.heading, "KV cache");
   assert.deepEqual(rows.slice(0, 2).map(column.cell), ["3.0 MB", "–"]);
   const report = renderMarkdown(speedBlocks({ ...view, trials }));

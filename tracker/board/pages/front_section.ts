@@ -1,24 +1,24 @@
 import { html, raw } from "hono/html";
-import { isDecisive, metricWords, recipeName, WEIGHTS } from "../../../core/mod.ts";
+import { metricWords, recipeName, WEIGHTS } from "../../../core/mod.ts";
 import type { FrontData } from "../../show/pages/front_data.ts";
 import { selectionPlace, weightsForm } from "../../show/pages/front_html.ts";
 import { dataElement } from "../../show/pages/page.ts";
+import { standing } from "../../show/view/trial_rows.ts";
 import { FRONT_COSTS, FRONT_QUALITIES } from "../resources/figures.ts";
 import type { Row } from "../resources/studies.ts";
 import type { Markup } from "./layout.ts";
 import { figure, interval, path, shortName, size, text, trialPath } from "./parts.ts";
 
-/** What became of a trial, in a word or two. */
-export function standing(row: Row): string {
-  if (row["recommended"] === true) return "recommended";
-  if (row["number"] === 0) return "baseline";
-  if (row["state"] !== "completed") return text(row["state"]);
-  const violated = row["violated"];
-  if (violated === true || (Array.isArray(violated) && violated.length > 0)) {
-    return "breaks a limit";
-  }
-  if (!isDecisive(text(row["fidelity"]))) return `${text(row["fidelity"])} only`;
-  return row["on_front"] === true ? "front" : "dominated";
+/** What became of a trial of a row of SQL, in the words of every table. */
+export function standingOf(row: Row): string {
+  const some = (value: unknown) => value === true || (Array.isArray(value) && value.length > 0);
+  const trial_id = text(row["trial_id"]);
+  return standing({
+    ...{ trial_id, baseline: row["number"] === 0, state: text(row["state"]) },
+    fidelity: typeof row["fidelity"] === "string" ? row["fidelity"] : null,
+    on_front: row["on_front"] === true,
+    ...{ violated: some(row["violated"]), undecided: some(row["undecided"]) },
+  }, row["recommended"] === true ? trial_id : null);
 }
 
 /** Its time over the baseline's, with the interval. */
@@ -52,7 +52,7 @@ function frontData(rows: readonly Row[]): FrontData {
       recipe: recipeName(text(row["readable_id"] ?? row["methods"])),
       href: trialPath(text(row["trial_id"])),
       figures: ([
-        ["", standing(row)],
+        ["", standingOf(row)],
         ["accuracy", figure(row["accuracy"])],
         ["perplexity", figure(row["perplexity"])],
         ["latency ×", ratio(row)],

@@ -5,7 +5,7 @@ import type { DrawnFigure } from "../resources/figures.ts";
 import type { Row } from "../resources/studies.ts";
 import { endText, type Submission } from "../submission.ts";
 import type { Page } from "../resources/trials.ts";
-import { front, ratio, standing } from "./front_section.ts";
+import { front, ratio, standingOf } from "./front_section.ts";
 import { layout, type Markup } from "./layout.ts";
 import {
   facts,
@@ -55,7 +55,7 @@ function trialList(study_id: string, trials: Page, state: StudyPageState): Marku
   const columns: TableColumn[] = [
     { heading: "trial", cell: (row) => trialLink(row["trial_id"]) },
     { heading: "recipe", cell: (row) => recipeName(text(row["readable_id"] ?? row["methods"])) },
-    { heading: "standing", cell: standing },
+    { heading: "standing", cell: standingOf },
     sorted("accuracy", "accuracy", (row) => figure(row["accuracy"])),
     sorted("perplexity", "perplexity", (row) => figure(row["perplexity"])),
     sorted(

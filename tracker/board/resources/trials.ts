@@ -58,7 +58,7 @@ export async function listTrials(
     SELECT count(*) OVER () AS total, t.trial_id, t.number, t.readable_id, t.methods, t.state,
       t.fidelity, l.rank, f.accuracy, f.accuracy_standard_error, f.perplexity, l.latency_ratio,
       l.latency_ratio_low, l.latency_ratio_high, f.size_bytes, f.memory_bytes, l.reward, l.on_front,
-      l.violated, l.recommended, t.seconds, t.failure_message
+      l.violated, l.undecided, l.recommended, t.seconds, t.failure_message
     FROM trials t
     LEFT JOIN (SELECT * FROM leaderboard_wide WHERE study_id = $study) l
       ON l.trial_id = t.trial_id

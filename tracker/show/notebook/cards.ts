@@ -11,7 +11,7 @@ import { bytes, duration, number } from "../view/number_text.ts";
 import { modelLabel, type StudyView } from "../view/study_view.ts";
 import { trialColumns } from "../view/trial_columns.ts";
 import { figuresOf, type TrialFigures } from "../view/trial_figures.ts";
-import { rungText, standing, trialRows } from "../view/trial_rows.ts";
+import { trialRows } from "../view/trial_rows.ts";
 import { type Displayed, displayed } from "./display.ts";
 import { tableMedia } from "./table.ts";
 import { findTrial, trialsMedia } from "./trial_tables.ts";
@@ -87,17 +87,21 @@ export type TrialCard = Displayed<
   }
 >;
 
+const CARD = [
+  "recipe",
+  "standing",
+  "fidelity",
+  "figures",
+  "front_probability",
+  "seconds",
+] as const;
+
 /** A trial by its number, its name or its id, as a card. */
 export function trialCard(view: StudyView, name: string | number): TrialCard {
   const row = findTrial(view, name);
   const { actions, gates } = view.trials.find(({ trial_id }) => trial_id === row.trial_id)!;
   const lines: [string, string][] = [
-    ["recipe", row.recipe],
-    ["standing", standing(row, view.recommended)],
-    ["evaluated", rungText(row)],
-    ...trialColumns(view).map(({ heading, cell }): [string, string] => [heading, cell(row)]),
-    ["P(front)", number(row.front_probability, 2)],
-    ["took", duration(row.seconds)],
+    ...trialColumns(view, CARD).map(({ heading, cell }): [string, string] => [heading, cell(row)]),
     ...(row.reason === null ? [] : [["reason", row.reason] as [string, string]]),
     ...view.notes.filter(({ trial_id }) => trial_id === row.trial_id)
       .map(({ text }): [string, string] => ["note", text]),

@@ -1,55 +1,27 @@
 import { trialName, UsageError } from "../../../core/mod.ts";
 import { unknownName } from "../../../core/mod.ts";
 import type { Media } from "../../ground/terminal/kernel.ts";
-import { differenceText } from "../view/difference_text.ts";
-import { duration, number } from "../view/number_text.ts";
 import { groupSentences } from "../view/group_words.ts";
 import type { StudyView } from "../view/study_view.ts";
 import { trialColumns } from "../view/trial_columns.ts";
 import { frontFigures, type TrialFigures, trialFigures } from "../view/trial_figures.ts";
-import { standing, type TrialRow } from "../view/trial_rows.ts";
+import type { TrialRow } from "../view/trial_rows.ts";
 import { type Displayed, displayed } from "./display.ts";
-import { tableMedia, type TextColumn } from "./table.ts";
+import { tableMedia } from "./table.ts";
 
 /** Rows of a study that a cell shows as a table. */
 export type Rows<Row> = Displayed<Row[]>;
 
-/** What a table of trials shows: figures as everywhere, the difference, how sure the front is. */
-function columnsOf(view: StudyView): TextColumn<TrialRow>[] {
-  const figure = (row: TrialRow, metric: string): number | null =>
-    metric === "latency_ratio"
-      ? row.latency_ratio?.value ?? null
-      : metric === "parameters"
-      ? row.parameters
-      : row.figures[metric]?.value ?? null;
-  return [
-    { heading: "trial", cell: (row) => trialName(row.number), sort: (row) => row.number },
-    { heading: "recipe", cell: (row) => row.recipe, sort: (row) => row.recipe },
-    ...trialColumns(view).map(({ metric, heading, cell }): TextColumn<TrialRow> => ({
-      heading,
-      cell,
-      sort: (row) => figure(row, metric),
-    })),
-    {
-      heading: "difference [95 %]",
-      cell: ({ difference, baseline }) =>
-        difference === null || baseline ? "–" : differenceText(difference),
-      sort: (row) => row.difference?.value ?? null,
-    },
-    {
-      heading: "P(front)",
-      cell: (row) => number(row.front_probability, 2),
-      sort: (row) => row.front_probability,
-    },
-    { heading: "reward", cell: (row) => number(row.reward), sort: (row) => row.reward },
-    { heading: "took", cell: (row) => duration(row.seconds), sort: (row) => row.seconds },
-    {
-      heading: "standing",
-      cell: (row) => standing(row, view.recommended),
-      sort: (row) => standing(row, view.recommended),
-    },
-  ];
-}
+const COLUMNS = [
+  "trial",
+  "recipe",
+  "figures",
+  "difference",
+  "front_probability",
+  "reward",
+  "seconds",
+  "standing",
+] as const;
 
 /** Trials of a study as a table; all of them where none are named. */
 export function trialsMedia(view: StudyView, ids?: readonly string[]): Media {
@@ -60,7 +32,7 @@ export function trialsMedia(view: StudyView, ids?: readonly string[]): Media {
     ? []
     : ["No trial is on the front: none was evaluated in full."];
   const apart = ids === view.front ? groupSentences(view) : [];
-  return tableMedia(columnsOf(view), rows, {
+  return tableMedia(trialColumns(view, COLUMNS), rows, {
     notes: [...(view.front_note === null ? [] : [view.front_note]), ...apart, ...notes],
   });
 }

@@ -1,8 +1,6 @@
 import { kindOf, trialName, type Weighable, weighable } from "../../../core/mod.ts";
-import { percent } from "../view/number_text.ts";
 import type { StudyView } from "../view/study_view.ts";
 import { trialColumns } from "../view/trial_columns.ts";
-import { standing } from "../view/trial_rows.ts";
 
 /** What the script of a page with a front is told (client/front.js). */
 export interface FrontData {
@@ -25,8 +23,8 @@ const MOST_TOLD = 1000;
 
 /** A study as the script of its page is told of it. */
 export function frontData(view: StudyView): FrontData {
-  const { spec, facts, trials, request, recommended } = view;
-  const columns = trialColumns(view);
+  const { spec, facts, trials, request } = view;
+  const columns = trialColumns(view, ["standing", "figures", "front_probability"]);
   const told = view.rows.filter((row) =>
     row.on_front || row.baseline || view.rows.length <= MOST_TOLD
   );
@@ -35,11 +33,9 @@ export function frontData(view: StudyView): FrontData {
       trial_id: row.trial_id,
       name: trialName(row.number),
       recipe: row.recipe,
-      figures: [
-        ["", standing(row, recommended)] as const,
-        ...columns.map(({ heading, cell }) => [heading, cell(row)] as const),
-        ["P(front)", percent(row.front_probability)] as const,
-      ].filter(([, text]) => text !== "–"),
+      figures: columns.map(({ heading, metric, cell }) =>
+        [metric === "standing" ? "" : heading, cell(row)] as const
+      ).filter(([, text]) => text !== "–"),
     })),
     weigh: kindOf(request).needs.front
       ? weighable({ spec, facts, trials, request, stop: "exhausted" })

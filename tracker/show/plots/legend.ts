@@ -46,7 +46,7 @@ function signs(document: Document, y: number) {
     "baseline",
     "on the front",
     "beaten, or not in full",
-    "breaks a constraint",
+    "breaks a limit",
     "recommended",
   ];
   const dot = { cy: y - 4, fill: "white", stroke: INK, "stroke-width": 1.6 };

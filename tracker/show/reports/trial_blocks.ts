@@ -1,8 +1,8 @@
-import { isDecisive, knownMetric, metricOf, metricWords, trialName } from "../../../core/mod.ts";
-import { bytes, number, percent } from "../view/number_text.ts";
+import { isDecisive, metricOf, metricWords } from "../../../core/mod.ts";
+import { bytes } from "../view/number_text.ts";
 import type { StudyView } from "../view/study_view.ts";
 import { type TrialColumn, trialColumns } from "../view/trial_columns.ts";
-import { rungText, standing, type TrialRow } from "../view/trial_rows.ts";
+import type { TrialRow } from "../view/trial_rows.ts";
 import { type Block, heading, table } from "./blocks.ts";
 
 function ratio(row: TrialRow, view: StudyView): string {
@@ -11,47 +11,25 @@ function ratio(row: TrialRow, view: StudyView): string {
     : `${(view.facts.model.fp16_bytes / row.size_bytes).toFixed(2)}×`;
 }
 
-const ENERGY = knownMetric("energy_j_per_1k_tokens", "metric");
-
-const energyColumn: TrialColumn = {
-  metric: ENERGY.name,
-  heading: ENERGY.heading,
-  cell: (row) => number(row.energy?.value),
-};
-
+/** What the report shows of a trial, its size beside the original's among it. */
 function columnsOf(view: StudyView): TrialColumn[] {
-  return [
-    ...trialColumns(view),
-    { metric: "compression_ratio", heading: "ratio", cell: (row: TrialRow) => ratio(row, view) },
-    energyColumn,
-  ].filter(({ metric }, i, all) => all.findIndex((one) => one.metric === metric) === i);
+  const compression: TrialColumn = {
+    ...{ metric: "compression_ratio", heading: "ratio" },
+    cell: (row) => ratio(row, view),
+    sort: ({ size_bytes }) => size_bytes,
+  };
+  const [before, after] = [
+    ["trial", "recipe", "figures", "energy"] as const,
+    ["reward", "fidelity", "front_probability", "standing"] as const,
+  ];
+  return [...trialColumns(view, before), compression, ...trialColumns(view, after)];
 }
 
 /** Trials of one rung, with the caption below those evaluated in full. */
 function rungTable(view: StudyView, of: readonly TrialRow[], caption: string): Block {
   const columns = columnsOf(view);
-  const rows = of.map((row) => [
-    trialName(row.number),
-    row.recipe,
-    ...columns.map(({ cell }) => cell(row)),
-    number(row.reward),
-    rungText(row),
-    percent(row.front_probability),
-    standing(row, view.recommended),
-  ]);
-  return table(
-    [
-      "trial",
-      "recipe",
-      ...columns.map(({ heading }) => heading),
-      "reward",
-      "fidelity",
-      "P(front)",
-      "standing",
-    ],
-    rows,
-    caption,
-  );
+  const rows = of.map((row) => columns.map(({ cell }) => cell(row)));
+  return table(columns.map(({ heading }) => heading), rows, caption);
 }
 
 /** Whether a trial ended on a rung below the last: its figures are of other samples. */
@@ -102,8 +80,7 @@ const COLUMN_WORDS: Readonly<Record<string, string>> = {
 
 /** Each column in words, by the table of metrics where it is one of them. */
 function columnTerms(columns: readonly TrialColumn[]): (readonly [string, string])[] {
-  const named = ["trial", "recipe"].map((name) => [name, COLUMN_WORDS[name]!] as const);
-  const measured = columns.map(({ metric, heading }) => {
+  return columns.map(({ metric, heading }) => {
     const known = metricOf(metric);
     const better = known === undefined
       ? ""
@@ -120,10 +97,6 @@ function columnTerms(columns: readonly TrialColumn[]): (readonly [string, string
         `${metricWords(metric)}${unit}${better}${error}`,
     ] as const;
   });
-  const rest = ["reward", "fidelity", "P(front)", "standing"].map((name) =>
-    [name, COLUMN_WORDS[name]!] as const
-  );
-  return [...named, ...measured, ...rest];
 }
 
 /** Every trial, and what each column means. */

@@ -1,12 +1,12 @@
-import { isDecisive, trialName } from "../../../core/mod.ts";
-import { duration, number } from "../view/number_text.ts";
+import { isDecisive } from "../../../core/mod.ts";
 import type { StudyView } from "../view/study_view.ts";
 import { trialColumns } from "../view/trial_columns.ts";
-import { standing } from "../view/trial_rows.ts";
 import { textTable } from "./table.ts";
 
+const COLUMNS = ["trial", "recipe", "figures", "reward", "seconds", "standing"] as const;
+
 /** What stays longest in a narrow terminal, before the other figures: the quality's heading varies. */
-const FIRST = ["trial", "", "quality", "size", "× baseline", "recipe", "ms/token"];
+const FIRST = ["trial", "standing", "quality", "size", "× baseline", "recipe", "ms/token"];
 
 /** Those of a lower rung alone stand below, apart: their figures are of other samples. */
 function byRung(rows: StudyView["rows"]): StudyView["rows"] {
@@ -20,19 +20,12 @@ export function trialTable(
   { rows, recommended, spec }: Pick<StudyView, "rows" | "recommended" | "spec">,
   width?: number,
 ): string {
-  const columns = trialColumns({ rows, spec });
-  const quality = columns[0]?.heading ?? "";
+  const columns = trialColumns({ rows, recommended, spec }, COLUMNS);
+  const quality = columns[2]!.heading; // the first of the figures
   const first = FIRST.map((title) => title === "quality" ? quality : title);
   return textTable(
-    ["trial", "recipe", ...columns.map(({ heading }) => heading), "reward", "took", ""],
-    byRung(rows).map((row) => [
-      trialName(row.number),
-      row.recipe,
-      ...columns.map(({ cell }) => cell(row)),
-      number(row.reward),
-      duration(row.seconds),
-      standing(row, recommended),
-    ]),
+    columns.map(({ heading }) => heading),
+    byRung(rows).map((row) => columns.map(({ cell }) => cell(row))),
     { first, ...(width === undefined ? {} : { width }) },
   );
 }

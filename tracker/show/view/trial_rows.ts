@@ -72,12 +72,19 @@ export interface TrialRow {
   seconds: number;
 }
 
+/** What tells how a trial stands. */
+export interface Stood extends Pick<TrialRow, "trial_id" | "baseline" | "violated" | "undecided"> {
+  readonly state: string;
+  readonly fidelity: string | null;
+  readonly on_front: boolean;
+}
+
 /** What became of a trial, in a word or two, as tables say it. */
-export function standing(row: TrialRow, recommended: string | null): string {
+export function standing(row: Stood, recommended: string | null): string {
   if (row.trial_id === recommended) return "recommended";
   if (row.baseline) return row.state === "completed" ? "baseline" : row.state;
   if (row.state !== "completed") return row.state;
-  if (row.violated) return "breaks a constraint";
+  if (row.violated) return "breaks a limit";
   if (row.fidelity !== null && !isDecisive(row.fidelity)) return `${row.fidelity} only`;
   return (row.on_front ? "front" : "dominated") + (row.undecided ? ", undecided" : "");
 }
