@@ -114,6 +114,7 @@ export { forecastStages, type StagesForecast } from "./runs/stages/told/forecast
 export { Handoff, handoffOf } from "./runs/stages/told/handoff.ts";
 export { type StageSize, stageSizes } from "./runs/stages/told/sizes.ts";
 export * from "./search/auto.ts";
+export * from "./search/first_object.ts";
 export * from "./search/grid_points.ts";
 export * from "./search/method_space.ts";
 export * from "./search/open_points.ts";

@@ -3,6 +3,7 @@ import {
   type Answer,
   checkStrategy,
   defineSampler,
+  firstObject,
   type Reading,
   resolveActions,
   type SearchContext,
@@ -25,18 +26,6 @@ const Reply = z.object({
   evidence: z.array(z.string()).max(100).default([]),
   reason: z.string().default("it gave none"),
 });
-
-/** The object in a reply, which may stand in a fence or behind what the model thought. */
-function objectIn(text: string): unknown {
-  const said = text.replace(/<think>[\s\S]*?<\/think>/g, "");
-  const [from, to] = [said.indexOf("{"), said.lastIndexOf("}")];
-  if (from < 0 || to < from) return undefined;
-  try {
-    return JSON.parse(said.slice(from, to + 1));
-  } catch {
-    return undefined;
-  }
-}
 
 /** One line of plain text: without control characters, and with nothing that a report would take for a tag or a link. */
 function oneLine(text: string): string {
@@ -75,7 +64,7 @@ function read(
   context: SearchContext,
   evidence: readonly string[],
 ): Reading<Answer> {
-  const parsed = Reply.safeParse(objectIn(text));
+  const parsed = Reply.safeParse(firstObject(text)?.value);
   if (!parsed.success) {
     const [issue] = parsed.error.issues;
     const place = issue!.path.join(".");

@@ -63,7 +63,7 @@ Deno.test("a question goes to /chat/completions with the key, and its text comes
   assert.deepEqual(seen.map(({ path }) => path), ["/v1/chat/completions"]);
   assert.equal(seen[0]!.authorization, `Bearer ${KEY}`);
   const body = JSON.parse(seen[0]!.body);
-  assert.deepEqual([body.model, body.messages, body.stream], ["m", QUESTION, false]);
+  assert.deepEqual([body.model, body.messages, body.stream], ["m", QUESTION, true]);
   assert.ok(!seen[0]!.body.includes(KEY));
 });
 
@@ -96,6 +96,34 @@ Deno.test("an answer in pieces is put together, as events and as parts", async (
     answer([{ type: "text", text: "a " }, { type: "text", text: "b" }])
   );
   assert.deepEqual(parts.reply, { ok: true, text: "a b", model: "m" });
+});
+
+Deno.test("an answer that streams on ends at its first whole object, and the server is let go", async () => {
+  const event = (content: string) =>
+    `data: ${JSON.stringify({ choices: [{ delta: { content } }] })}\n\n`;
+  const said = [
+    "<think>{not",
+    " it}",
+    "</think>",
+    'So {"reason": "a } in',
+    ' it", "x": {}',
+    "} and",
+  ];
+  let sent = 0;
+  let left = false;
+  const endless = () =>
+    new ReadableStream<Uint8Array>({
+      async pull(controller) {
+        await new Promise((resolve) => setTimeout(resolve, 5));
+        controller.enqueue(new TextEncoder().encode(event(said[sent++] ?? "more and more ")));
+      },
+      cancel: () => void (left = true),
+    });
+  const { reply } = await ask(() => text(endless(), "text/event-stream"));
+  const whole = '<think>{not it}</think>So {"reason": "a } in it", "x": {}}';
+  assert.deepEqual(reply, { ok: true, text: whole, model: "m" });
+  assert.ok(left, "the server goes on for nobody");
+  assert.ok(sent < 20, `${sent} pieces were read`);
 });
 
 Deno.test("a busy server is asked again after the time that it names, and not for ever", async () => {

@@ -1,5 +1,11 @@
 import { setTimeout as delay } from "node:timers/promises";
-import type { Chat, ChatMessage, ChatReply, Strategist } from "../../../core/mod.ts";
+import {
+  type Chat,
+  type ChatMessage,
+  type ChatReply,
+  firstObject,
+  type Strategist,
+} from "../../../core/mod.ts";
 
 /** Bytes of an answer that are read: what is longer has no end worth waiting for. */
 const MOST_BYTES = 1_000_000;
@@ -128,17 +134,20 @@ async function start(response: Response): Promise<string> {
   return text.replaceAll(/\s+/g, " ").slice(0, 200);
 }
 
-async function whole(response: Response): Promise<string> {
+/** The text of a body, part by part; whoever leaves the loop ends the connection. */
+async function* parts(response: Response): AsyncGenerator<string> {
   const decoder = new TextDecoder();
-  let text = "";
   let bytes = 0;
   for await (const chunk of response.body ?? []) {
     bytes += chunk.byteLength;
-    // Leaving the loop ends the connection.
     if (bytes > MOST_BYTES) throw new NoReply(`its answer is longer than ${MOST_BYTES} bytes`);
-    text += decoder.decode(chunk, { stream: true });
+    yield decoder.decode(chunk, { stream: true });
   }
-  return text + decoder.decode();
+  yield decoder.decode();
+}
+
+async function whole(response: Response): Promise<string> {
+  return (await Array.fromAsync(parts(response))).join("");
 }
 
 async function jsonOf(response: Response): Promise<unknown> {
@@ -158,12 +167,10 @@ async function completion(
   body: Body,
   signal: AbortSignal,
 ): Promise<string> {
-  const init = { method: "POST", body: JSON.stringify({ ...body, stream: false }), signal };
+  const init = { method: "POST", body: JSON.stringify({ ...body, stream: true }), signal };
   const response = await send(`${base_url}/chat/completions`, key, init);
   const streams = response.headers.get("content-type")?.includes("text/event-stream") === true;
-  const text = streams
-    ? pieces(await whole(response))
-    : contentOf(await jsonOf(response), "message");
+  const text = streams ? await untilObject(response) : contentOf(await jsonOf(response), "message");
   if (text === null) throw new NoReply("its answer has no choices[0].message.content");
   if (text.trim() === "") throw new NoReply("its answer is empty");
   return text;
@@ -182,17 +189,34 @@ function contentOf(answer: unknown, part: "message" | "delta"): string | null {
   return content.map((one) => String(fields(one)["text"] ?? "")).join("");
 }
 
-/** The text of an answer that came as server-sent events, from a server that streams unasked. */
-function pieces(text: string): string {
-  return text.split("\n").flatMap((line) => {
-    const data = /^data:\s*(.*)$/.exec(line.trim())?.[1];
-    if (data === undefined || data === "[DONE]") return [];
-    try {
-      return [contentOf(JSON.parse(data), "delta") ?? ""];
-    } catch {
-      throw new NoReply(`a piece of its answer is no JSON: ${data.slice(0, 80)}`);
-    }
-  }).join("");
+/** What a line of server-sent events adds to the answer. */
+function pieceOf(line: string): string {
+  const data = /^data:\s*(.*)$/.exec(line.trim())?.[1];
+  if (data === undefined || data === "[DONE]") return "";
+  try {
+    return contentOf(JSON.parse(data), "delta") ?? "";
+  } catch {
+    throw new NoReply(`a piece of its answer is no JSON: ${data.slice(0, 80)}`);
+  }
+}
+
+/**
+ * The text of an answer that comes as server-sent events, up to its first whole object: what a model says
+ * behind that, often without an end, is not waited for.
+ */
+async function untilObject(response: Response): Promise<string> {
+  let text = "";
+  let rest = "";
+  for await (const part of parts(response)) {
+    const lines = (rest + part).split("\n");
+    rest = lines.pop()!;
+    const more = lines.map(pieceOf).join("");
+    text += more;
+    if (!more.includes("}")) continue;
+    const object = firstObject(text, { more: true });
+    if (object !== null) return text.slice(0, object.end);
+  }
+  return text + pieceOf(rest);
 }
 
 /** The model of a server that lists one. */
