@@ -5,6 +5,7 @@ import {
   type Evaluation,
   type Facts,
   type Failure,
+  FULL,
   inferSpec,
   JournalRecord,
   type Outcome,
@@ -291,6 +292,14 @@ export function world(asked: Partial<StudyRequestInput> = {}, options: WorldOpti
 /** Runs a study of the world to its end. */
 export async function run(w: World, more: Partial<StudyInput> = {}) {
   return await runStudy(w.input(more), w.ports);
+}
+
+/** The samples of a trial's full evaluation, as a view asks for them; null: it has none. */
+export function samplesIn({ stored }: Pick<World, "stored">) {
+  return (trial_id: string) => {
+    const full = stored.findLast((one) => one.trial_id === trial_id && one.fidelity === FULL);
+    return Promise.resolve(full?.evaluation.samples ?? null);
+  };
 }
 
 /** What the store gives back to go on with a study of this world, after so many records. */

@@ -6,11 +6,12 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import type { JournalRecord } from "../../core/mod.ts";
-import { openStore, type Store } from "../../tracker/store/store.ts";
+import type { Store } from "../../tracker/store/store.ts";
 import { inBrowser, launchBrowser } from "../fixtures/chromium.ts";
 import { type TestBoard, testBoard } from "../fixtures/stores/board.ts";
 import { inDirectory } from "../fixtures/stores/processes.ts";
 import { STUDY, studyRecords, trialRecords } from "../fixtures/stores/records.ts";
+import { recordedStore } from "../fixtures/stores/recorded.ts";
 
 const HOSTILE = `"><img src=x onerror=alert(1)><script>alert(2)</script>'`;
 
@@ -215,9 +216,7 @@ Deno.test({
       await using test = testBoard(root, [at]);
       await using browser = await launchBrowser();
       {
-        await using store = await openStore(at, { write: true });
-        await Promise.all(records.map((record) => store.record(record)));
-        await store.flush({ wait_ms: 60_000 });
+        await using store = await recordedStore(at, records);
         await walk(browser, test, store);
       }
       const { page } = await visitor(browser, test);

@@ -1,13 +1,11 @@
 import assert from "node:assert/strict";
-import { openStore } from "../../tracker/store/store.ts";
 import { inDirectory } from "../fixtures/stores/processes.ts";
 import { studyRecords } from "../fixtures/stores/records.ts";
+import { recordedStore } from "../fixtures/stores/recorded.ts";
 
 Deno.test("an honest query of more than memory goes on with a folder on disk, which is removed", () =>
   inDirectory(async (root) => {
-    await using store = await openStore(root, { write: true });
-    await Promise.all(studyRecords().map((record) => store.record(record)));
-    await store.flush();
+    await using store = await recordedStore(root, studyRecords());
     let spilled = false;
     const watched = setInterval(() => {
       for (const { name } of Deno.readDirSync(root)) spilled ||= name.startsWith("spill-");
@@ -31,9 +29,7 @@ Deno.test("an honest query of more than memory goes on with a folder on disk, wh
 
 Deno.test("a query hands over no answer that is too large, and the next one is answered", () =>
   inDirectory(async (root) => {
-    await using store = await openStore(root, { write: true });
-    await Promise.all(studyRecords().map((record) => store.record(record)));
-    await store.flush();
+    await using store = await recordedStore(root, studyRecords());
     await assert.rejects(
       store.query("SELECT repeat('x', 140000000) AS x FROM range(2)", { timeoutMs: 120_000 }),
       /^UsageError: Cannot hand over an answer of 280 MB: ask for fewer rows or columns/,

@@ -15,6 +15,7 @@ import {
   timedReader,
 } from "../fixtures/stores/processes.ts";
 import { STUDY, studyRecords } from "../fixtures/stores/records.ts";
+import { recordedStore } from "../fixtures/stores/recorded.ts";
 
 const SECONDS = 8;
 
@@ -120,9 +121,7 @@ Deno.test("a lab's studies share the store while they run, and give it back afte
 Deno.test("what a dead writer left is asked for while a reader holds the file: answered, and said", () =>
   inDirectory(async (directory) => {
     const root = join(directory, "store");
-    const writer = await openStore(root, { write: true });
-    for (const record of studyRecords("a")) await writer.record(record);
-    await writer.flush();
+    const writer = await recordedStore(root, studyRecords("a"));
     const database = writer.paths.database;
     await writer.close();
     const journal = await openStore(root, { write: true });
@@ -147,9 +146,7 @@ Deno.test("what a dead writer left is asked for while a reader holds the file: a
 Deno.test("a Python shell left open on the database delays the index, is named by pare status, loses nothing", () =>
   inDirectory(async (directory) => {
     const root = join(directory, "store");
-    await using store = await openStore(root, { write: true });
-    for (const record of studyRecords("a")) await store.record(record);
-    await store.flush();
+    await using store = await recordedStore(root, studyRecords("a"));
     const { python } = await ensureEnvironment("readers_duckdb1");
     // The store may have the file for a moment more: a person would ask again too.
     const script = `import duckdb, sys, time

@@ -1,20 +1,18 @@
 /** The board's picture of the front is the report's, and says how many trials another one leaves out. */
 import assert from "node:assert/strict";
 import { drawFigure, readFront } from "../../../tracker/board/resources/figures.ts";
-import { openStore } from "../../../tracker/store/store.ts";
 import { plotOf } from "../../../tracker/show/reports_of_study.ts";
 import { viewStudy } from "../../../tracker/show/view/view_study.ts";
 import { run, world } from "../../core/study_world.ts";
 import { inDirectory } from "../../fixtures/stores/processes.ts";
+import { recordedStore } from "../../fixtures/stores/recorded.ts";
 
 const w = world({ max_trials: 6 });
 const { study_id } = await run(w);
 
 Deno.test("the board draws limit, intervals and shapes as the report does, and counts what it leaves out", () =>
   inDirectory(async (root) => {
-    await using store = await openStore(root, { write: true });
-    for (const record of w.records) await store.record(record);
-    await store.flush();
+    await using store = await recordedStore(root, w.records);
     const stores = { of: () => Promise.resolve(store) } as never;
     const board = await drawFigure(stores, study_id, "pareto", { width: 1000 });
     const report = plotOf(await viewStudy(store, study_id), { width: 1000 });

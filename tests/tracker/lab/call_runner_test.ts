@@ -7,7 +7,7 @@ import type { BackendClient } from "../../../python-backends/client.ts";
 import { exchange } from "../../../python-backends/worker/exchange.ts";
 import { keepLogIn } from "../../../tracker/lab/runner/keep_log.ts";
 import { createCallRunner } from "../../../tracker/lab/runner/call_runner.ts";
-import { openStore } from "../../../tracker/store/store.ts";
+import { openStore, type Store } from "../../../tracker/store/store.ts";
 import { inDirectory } from "../../fixtures/stores/processes.ts";
 import { AT, STUDY, trialId } from "../../fixtures/stores/records.ts";
 import { startScripted } from "../../python-backends/scripted_worker.ts";
@@ -105,19 +105,23 @@ for at in range(1, 4):
 report.points([{"step": 3, "happened_at": 3000, "values": {"held_out_loss": float("inf")}}])
 raise CallFailure("invalid", "no")`;
 
+/** A runner of calls whose worker does what a script says. */
+const runnerOf = (store: Store, script: string) =>
+  createCallRunner({
+    client: scriptedClient(script) as BackendClient, // the runner only runs calls
+    study_id: STUDY,
+    signal: new AbortController().signal,
+    onEvent: () => {},
+    record: (record) => store.record(record),
+    keepLog: () => Promise.resolve(null),
+    openRun: (key) => store.openRun(key),
+    timestamp: () => AT,
+  });
+
 Deno.test("What a call logs while it works is kept under its trial and action", () =>
   inDirectory(async (root) => {
     await using store = await openStore(root, { write: true });
-    const runner = createCallRunner({
-      client: scriptedClient(TRAINING) as BackendClient, // the runner only runs calls
-      study_id: STUDY,
-      signal: new AbortController().signal,
-      onEvent: () => {},
-      record: (record) => store.record(record),
-      keepLog: () => Promise.resolve(null),
-      openRun: (key) => store.openRun(key),
-      timestamp: () => AT,
-    });
+    const runner = runnerOf(store, TRAINING);
     const verify = { call: "verify", artifact_dir: "/a", source_dir: "/b" } as const;
     await runner(trialId(1), verify, "default", 0);
     await runner(trialId(1), verify, "default", 2);
@@ -147,16 +151,7 @@ Deno.test("Points with a name that no column can hold are told, and the call goe
   inDirectory(async (root) => {
     await using store = await openStore(root, { write: true });
     const body = TRAINING.replaceAll('"loss"', '"lo\\nss"');
-    const runner = createCallRunner({
-      client: scriptedClient(body) as BackendClient, // the runner only runs calls
-      study_id: STUDY,
-      signal: new AbortController().signal,
-      onEvent: () => {},
-      record: (record) => store.record(record),
-      keepLog: () => Promise.resolve(null),
-      openRun: (key) => store.openRun(key),
-      timestamp: () => AT,
-    });
+    const runner = runnerOf(store, body);
     const verify = { call: "verify", artifact_dir: "/a", source_dir: "/b" } as const;
     const outcome = await runner(trialId(1), verify, "default", 0);
     assert.equal(outcome.ok ? null : outcome.failure.message, "no");

@@ -2,8 +2,9 @@
 import assert from "node:assert/strict";
 import type { JournalRecord } from "../../../core/mod.ts";
 import { formatLosses } from "../../../tracker/lab/data/format_losses.ts";
-import { openStore, type Store } from "../../../tracker/store/store.ts";
+import type { Store } from "../../../tracker/store/store.ts";
 import { inDirectory } from "../../fixtures/stores/processes.ts";
+import { recordedStore } from "../../fixtures/stores/recorded.ts";
 
 type Scored = Extract<JournalRecord, { type: "layers_scored" }>;
 type Layer = Scored["layers"][number];
@@ -23,9 +24,7 @@ function scored(study_id: string, layers: Layer[], more: Partial<Scored> = {}): 
 
 async function withScores(records: Scored[], check: (store: Store) => Promise<void>) {
   await inDirectory(async (root) => {
-    await using store = await openStore(root, { write: true });
-    for (const one of records) await store.record(one);
-    await store.flush({ wait_ms: 60_000 });
+    await using store = await recordedStore(root, records);
     await check(store);
   });
 }

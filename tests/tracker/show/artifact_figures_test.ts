@@ -20,6 +20,7 @@ import type { StudyView } from "../../../tracker/show/view/study_view.ts";
 import { smallFacts } from "../../core/spec_fixtures.ts";
 import { inDirectory } from "../../fixtures/stores/processes.ts";
 import { artifact, AT, STUDY, trialId, trialRecords } from "../../fixtures/stores/records.ts";
+import { recordedStore } from "../../fixtures/stores/recorded.ts";
 
 const ID = "0".repeat(16);
 
@@ -57,9 +58,7 @@ const ASKED = `SELECT trial_id, action_index, agent, method, layer, metric, valu
 
 Deno.test("each trial that uses an artifact has its figures, by layer and of the whole", () =>
   inDirectory(async (root) => {
-    await using store = await openStore(root, { write: true });
-    for (const record of records()) await store.record(record);
-    await store.flush({ wait_ms: 60_000 });
+    await using store = await recordedStore(root, records());
     const of = (trial_id: string) => {
       const action = { trial_id, agent: "quantization", method: "gptq" };
       return [

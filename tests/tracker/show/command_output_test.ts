@@ -12,7 +12,7 @@ import { renderMarkdown } from "../../../tracker/show/reports/render_markdown.ts
 import { reportBlocks } from "../../../tracker/show/reports_of_study.ts";
 import { buildView } from "../../../tracker/show/view/build_view.ts";
 import { recommendedSize, sizeSentence } from "../../../tracker/show/view/size_words.ts";
-import { run, world } from "../../core/study_world.ts";
+import { run, samplesIn, world } from "../../core/study_world.ts";
 import { inDirectory } from "../../fixtures/stores/processes.ts";
 
 const round = (bits: number) => ({
@@ -25,10 +25,7 @@ const w = world({
   strategies: [{ actions: [round(8)] }, { actions: [round(2)] }],
 });
 const { trials } = await run(w);
-const view = await buildView("study", w.records, (id) => {
-  const full = w.stored.find((one) => one.trial_id === id && one.fidelity === "full");
-  return Promise.resolve(full?.evaluation.samples ?? null);
-});
+const view = await buildView("study", w.records, samplesIn(w));
 
 Deno.test("a trial's card has its figures with intervals, its size beside what was given, what to do", () => {
   const card = trialCard(view, "study/t01");

@@ -4,10 +4,10 @@ import { trialTable } from "../../../tracker/show/terminal/trial_table.ts";
 import { studyReport } from "../../../tracker/show/reports/study_report.ts";
 import { renderMarkdown } from "../../../tracker/show/reports/render_markdown.ts";
 import { plotOf } from "../../../tracker/show/reports_of_study.ts";
-import { openStore } from "../../../tracker/store/store.ts";
 import { buildView } from "../../../tracker/show/view/build_view.ts";
 import { run, world } from "../../core/study_world.ts";
 import { inDirectory } from "../../fixtures/stores/processes.ts";
+import { recordedStore } from "../../fixtures/stores/recorded.ts";
 
 const w = world({ max_trials: 4, front: ["accuracy", "size", "memory", "latency"] });
 const { study_id } = await run(w);
@@ -15,9 +15,7 @@ const view = await buildView(study_id, w.records, () => Promise.resolve(null));
 
 Deno.test("SQL says the objectives that were asked for, and ranks by them", () =>
   inDirectory(async (root) => {
-    await using store = await openStore(root, { write: true });
-    await Promise.all(w.records.map((record) => store.record(record)));
-    await store.flush();
+    await using store = await recordedStore(root, w.records);
     const { rows: [said] } = await store.query("SELECT front_objectives, front_note FROM studies");
     assert.deepEqual(said!["front_objectives"], [
       "accuracy",

@@ -4,23 +4,19 @@ import type { GateDecision, JournalRecord } from "../../../core/mod.ts";
 import { hypervolumePlot } from "../../../tracker/show/plots/hypervolume_plot.ts";
 import { renderMarkdown } from "../../../tracker/show/reports/render_markdown.ts";
 import { reportBlocks } from "../../../tracker/show/reports_of_study.ts";
-import { openStore, type Store } from "../../../tracker/store/store.ts";
+import type { Store } from "../../../tracker/store/store.ts";
 import { buildView } from "../../../tracker/show/view/build_view.ts";
-import { run, world } from "../../core/study_world.ts";
+import { run, samplesIn, world } from "../../core/study_world.ts";
 import { inDirectory } from "../../fixtures/stores/processes.ts";
+import { recordedStore } from "../../fixtures/stores/recorded.ts";
 
 const w = world({ max_trials: 6 });
 const result = await run(w);
-const samplesOf = (id: string) => {
-  const full = w.stored.find(({ trial_id, fidelity }) => trial_id === id && fidelity === "full");
-  return Promise.resolve(full?.evaluation.samples ?? null);
-};
+const samplesOf = samplesIn(w);
 
 const inStore = (records: readonly JournalRecord[], work: (store: Store) => Promise<void>) =>
   inDirectory(async (root) => {
-    await using store = await openStore(root, { write: true });
-    await Promise.all(records.map((record) => store.record(record)));
-    await store.flush();
+    await using store = await recordedStore(root, records);
     await work(store);
   });
 

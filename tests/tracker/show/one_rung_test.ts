@@ -6,11 +6,11 @@ import { answerBlocks, askedBlocks } from "../../../tracker/show/reports/answer_
 import { latexTables } from "../../../tracker/show/reports/formats/latex_tables.ts";
 import { renderMarkdown } from "../../../tracker/show/reports/render_markdown.ts";
 import { trialBlocks } from "../../../tracker/show/reports/trial_blocks.ts";
-import { openStore } from "../../../tracker/store/store.ts";
 import { viewStudy } from "../../../tracker/show/view/view_study.ts";
 import { trialTable } from "../../../tracker/show/terminal/trial_table.ts";
 import { run, world } from "../../core/study_world.ts";
 import { inDirectory } from "../../fixtures/stores/processes.ts";
+import { recordedStore } from "../../fixtures/stores/recorded.ts";
 
 const w = world({ max_trials: 6 });
 const { study_id } = await run(w);
@@ -49,9 +49,7 @@ const name = trialName(chosen.number);
 
 Deno.test("a trial of the proxy alone has no place, and its table is another", () =>
   inDirectory(async (root) => {
-    await using store = await openStore(root, { write: true });
-    for (const record of records) await store.record(record);
-    await store.flush();
+    await using store = await recordedStore(root, records);
     for (const view of ["leaderboard", "leaderboard_wide"]) {
       const { rows } = await store.query(
         `SELECT rank, trial_id, fidelity FROM ${view} ORDER BY rank NULLS LAST`,

@@ -8,22 +8,14 @@ import { speedBlocks } from "../../../tracker/show/reports/speed_blocks.ts";
 import { buildView } from "../../../tracker/show/view/build_view.ts";
 import { trialColumns } from "../../../tracker/show/view/trial_columns.ts";
 import { trialRows } from "../../../tracker/show/view/trial_rows.ts";
-import { figure, run, world } from "../../core/study_world.ts";
+import { figure, run, samplesIn, world } from "../../core/study_world.ts";
 
 /** A study of the simulated world with its samples; `more` records stand at its end. */
 async function viewWith(more: (study_id: string, trialIds: string[]) => JournalRecord[]) {
   const w = world();
   const { study_id, trials } = await run(w);
   const full = trials.filter(({ fidelity }) => fidelity === "full").map((one) => one.trial_id);
-  return await buildView(
-    study_id,
-    [...w.records, ...more(study_id, full)],
-    (trialId) =>
-      Promise.resolve(
-        w.stored.find((one) => one.trial_id === trialId && one.fidelity === "full")?.evaluation
-          .samples ?? null,
-      ),
-  );
+  return await buildView(study_id, [...w.records, ...more(study_id, full)], samplesIn(w));
 }
 
 function written(study_id: string, trial_id: string, template: string): JournalRecord {

@@ -14,20 +14,12 @@ import { documentOf, runAgainBlocks } from "../../../tracker/show/reports/proven
 import { renderMarkdown } from "../../../tracker/show/reports/render_markdown.ts";
 import { buildView } from "../../../tracker/show/view/build_view.ts";
 import { StudyRequest } from "../../../core/mod.ts";
-import { run, world } from "../../core/study_world.ts";
+import { run, samplesIn, world } from "../../core/study_world.ts";
 import { inDirectory } from "../../fixtures/stores/processes.ts";
 
 const w = world({ max_trials: 3 });
 const { study_id } = await run(w);
-const view = await buildView(
-  study_id,
-  w.records,
-  (id) =>
-    Promise.resolve(
-      w.stored.find((one) => one.trial_id === id && one.fidelity === "full")?.evaluation.samples ??
-        null,
-    ),
-);
+const view = await buildView(study_id, w.records, samplesIn(w));
 
 interface Entity {
   readonly "@id": string;

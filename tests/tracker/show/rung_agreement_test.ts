@@ -17,6 +17,7 @@ import { openStore, type Store } from "../../../tracker/store/store.ts";
 import { buildView } from "../../../tracker/show/view/build_view.ts";
 import { run, world } from "../../core/study_world.ts";
 import { inDirectory } from "../../fixtures/stores/processes.ts";
+import { recordedStore } from "../../fixtures/stores/recorded.ts";
 
 const near = (value: number | null, wanted: number, by = 1e-12) =>
   assert.ok(value !== null && Math.abs(value - wanted) <= by, `${value} is not ${wanted}`);
@@ -77,9 +78,7 @@ const found = rungAgreements(trials, spec);
 Deno.test("the view has the core's figures, and null where too few trials have both", () =>
   inDirectory(async (root) => {
     assert.ok(found.some(({ spearman }) => spearman !== null), JSON.stringify(found));
-    await using store = await openStore(root, { write: true });
-    await Promise.all(w.records.map((record) => store.record(record)));
-    await store.flush();
+    await using store = await recordedStore(root, w.records);
     const { rows } = await store.query("SELECT * FROM rung_agreement ORDER BY fidelity, metric");
     assert.equal(rows.length, found.length);
     for (const row of rows) {
@@ -106,9 +105,7 @@ Deno.test("of one, two and three trials the view has null, and is asked without 
       const constraints = { max_accuracy_drop: 1 };
       const few = world({ max_trials, max_full_evaluations: 8, constraints });
       await run(few);
-      await using store = await openStore(root, { write: true });
-      await Promise.all(few.records.map((record) => store.record(record)));
-      await store.flush();
+      await using store = await recordedStore(root, few.records);
       const sql = "SELECT trials, spearman, spearman_low FROM rung_agreement";
       const { rows } = await store.query(sql);
       assert.ok(rows.length > 0);

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { openLab } from "../../../tracker/mod.ts";
 import { sqlRows } from "../../../tracker/show/notebook/sql_rows.ts";
-import { openStore } from "../../../tracker/store/store.ts";
 import { inDirectory } from "../../fixtures/stores/processes.ts";
 import { STUDY, studyRecords } from "../../fixtures/stores/records.ts";
+import { recordedStore } from "../../fixtures/stores/recorded.ts";
 
 /** What the Deno kernel shows for a cell's last value. */
 function shown(value: object): Promise<Record<string, string>> {
@@ -17,9 +17,7 @@ Deno.test("lab.sql binds its values and gives rows that a notebook shows as a ta
   inDirectory(async (root) => {
     await using lab = await openLab({ store: root });
     await assert.rejects(lab.sql`SELECT 1`, /nothing is recorded there yet/);
-    await using store = await openStore(root, { write: true });
-    for (const record of studyRecords()) await store.record(record);
-    await store.flush();
+    await using _store = await recordedStore(root, studyRecords());
     const hostile = `${STUDY}' OR true --`;
     assert.deepEqual(await lab.sql`SELECT * FROM trials WHERE study_id = ${hostile}`, []);
     const rows = await lab.sql<{ number: number; seconds: number; bad: number; when: Date }>`

@@ -13,7 +13,7 @@ import { trialTable } from "../../../tracker/show/terminal/trial_table.ts";
 import { svgToPng } from "../../../tracker/show/plots/svg_to_png.ts";
 import type { StudyView } from "../../../tracker/show/view/study_view.ts";
 import { recipeText } from "../../../tracker/show/view/trial_rows.ts";
-import { run, world } from "../../core/study_world.ts";
+import { run, samplesIn, world } from "../../core/study_world.ts";
 
 async function viewOf(
   asked: Parameters<typeof world>[0] = {},
@@ -21,15 +21,8 @@ async function viewOf(
 ) {
   const w = world(asked);
   const result = await run(w);
-  const view = await buildView(
-    result.study_id,
-    [...w.records, ...more(result.study_id)],
-    (trialId) =>
-      Promise.resolve(
-        w.stored.find((one) => one.trial_id === trialId && one.fidelity === "full")?.evaluation
-          .samples ?? null,
-      ),
-  );
+  const records = [...w.records, ...more(result.study_id)];
+  const view = await buildView(result.study_id, records, samplesIn(w));
   return { view, result };
 }
 

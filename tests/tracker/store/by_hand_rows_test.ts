@@ -17,6 +17,7 @@ import {
   trialId,
   trialRecords,
 } from "../../fixtures/stores/records.ts";
+import { recordedStore } from "../../fixtures/stores/recorded.ts";
 
 const chain = [2, 1].map((n) => ({
   ...trial({ number: 1, accuracy: 0.7, latency_ms: 9, size_bytes: 9 }).actions[0]!,
@@ -62,9 +63,7 @@ const records: JournalRecord[] = [
 
 Deno.test("a gate's decision is kept with action, attempt, artifact, parent and adjustment", () =>
   inDirectory(async (root) => {
-    await using store = await openStore(root, { write: true });
-    for (const record of records) await store.record(record);
-    await store.flush({ wait_ms: 60_000 });
+    await using store = await recordedStore(root, records);
     const { rows } = await store.query(`
       SELECT action_index, attempt, artifact_id, parent_id, adjustment FROM gate_decisions
       WHERE trial_id = '${trialId(1)}' ORDER BY gate_index`);
@@ -92,9 +91,7 @@ Deno.test("a gate's decision is kept with action, attempt, artifact, parent and 
 
 Deno.test("a study by hand has its own stop reason, its pauses are events, and both are rebuilt", () =>
   inDirectory(async (root) => {
-    await using store = await openStore(root, { write: true });
-    for (const record of records) await store.record(record);
-    await store.flush({ wait_ms: 60_000 });
+    await using store = await recordedStore(root, records);
     const [study] = await store.studies();
     assert.equal(study!.stop, "by_hand");
     assert.equal(`ended by ${endedBy(study!.stop)}`, "ended by whoever drove it by hand");

@@ -7,9 +7,10 @@ import {
   type Measurement,
   type Trial,
 } from "../../../core/mod.ts";
-import { openStore, type Store } from "../../../tracker/store/store.ts";
+import type { Store } from "../../../tracker/store/store.ts";
 import { run, world } from "../../core/study_world.ts";
 import { inDirectory } from "../../fixtures/stores/processes.ts";
+import { recordedStore } from "../../fixtures/stores/recorded.ts";
 
 const w = world({ max_trials: 6 });
 const { spec } = w.input();
@@ -28,9 +29,7 @@ async function changed(
   });
   const trials = records.flatMap((record) => record.type === "trial_closed" ? [record.trial] : []);
   await inDirectory(async (root) => {
-    await using store = await openStore(root, { write: true });
-    await Promise.all(records.map((record) => store.record(record)));
-    await store.flush();
+    await using store = await recordedStore(root, records);
     await work(store, trials);
   });
 }

@@ -3,6 +3,7 @@ import type { JournalRecord } from "../../../core/mod.ts";
 import { openStore } from "../../../tracker/store/store.ts";
 import { inDirectory } from "../../fixtures/stores/processes.ts";
 import { measurement, studyOpened, studyRecords } from "../../fixtures/stores/records.ts";
+import { recordedStore } from "../../fixtures/stores/recorded.ts";
 
 const CARBON = { country: "DEU", g_per_kwh: 380.95, year: 2023, source: "codecarbon" };
 
@@ -50,9 +51,7 @@ Deno.test("cost.joules says how it was read: a GPU's power, an estimate, or not 
   const costs = async (records: JournalRecord[]) => {
     let found: Record<string, unknown>[] = [];
     await inDirectory(async (root) => {
-      await using store = await openStore(root, { write: true });
-      for (const record of records) await store.record(record);
-      await store.flush();
+      await using store = await recordedStore(root, records);
       ({ rows: found } = await store.query(`
         SELECT cpu_minutes, joules, energy_reader, study_joules_per_point IS NULL AS unsummed
         FROM cost ORDER BY trial_id`));

@@ -7,15 +7,14 @@ import { openDatabase } from "../../../tracker/store/index/open_database.ts";
 import { openStore, type Store } from "../../../tracker/store/store.ts";
 import { inDirectory, startChild } from "../../fixtures/stores/processes.ts";
 import { studyRecords } from "../../fixtures/stores/records.ts";
+import { recordedStore } from "../../fixtures/stores/recorded.ts";
 
 /** Longer than any test may take: its steps cannot be interrupted. */
 const STUCK = "SELECT levenshtein(repeat('a', 200000), repeat('b', 200000))";
 
 function withStore(work: (store: Store, root: string) => Promise<void>): Promise<void> {
   return inDirectory(async (root) => {
-    await using store = await openStore(root, { write: true });
-    await Promise.all(studyRecords().map((record) => store.record(record)));
-    await store.flush();
+    await using store = await recordedStore(root, studyRecords());
     await work(store, root);
   });
 }
@@ -94,9 +93,7 @@ Deno.test("A query whose process is killed is one sentence, and the next one is 
 
 Deno.test("Queries keep their process, which goes with the store", () =>
   inDirectory(async (root) => {
-    await using writer = await openStore(root, { write: true });
-    await Promise.all(studyRecords().map((record) => writer.record(record)));
-    await writer.flush();
+    await using writer = await recordedStore(root, studyRecords());
     for (let n = 0; n < 3; n++) await writer.query("SELECT 1");
     assert.equal(queryProcesses().length, 1);
     await writer.close();

@@ -9,9 +9,9 @@ import {
   type TaskPlan,
   withAggregates,
 } from "../../../core/mod.ts";
-import { openStore } from "../../../tracker/store/store.ts";
 import { inDirectory } from "../../fixtures/stores/processes.ts";
 import { measurement, studyOpened, trial, trialId } from "../../fixtures/stores/records.ts";
+import { recordedStore } from "../../fixtures/stores/recorded.ts";
 
 type Random = () => number;
 type Opened = Extract<JournalRecord, { type: "study_opened" }>;
@@ -83,9 +83,7 @@ Deno.test("the view retention has the core's figures and reasons, whatever was m
         expected.set(key, [chance, plain, above_chance, undefined_because]);
       });
     }
-    await using store = await openStore(root, { write: true });
-    await Promise.all(records.map((record) => store.record(record)));
-    await store.flush({ wait_ms: 120_000 });
+    await using store = await recordedStore(root, records);
     const { rows } = await store.query(`
       SELECT trial_id, task, chance, ratio, chance_corrected, undefined_because FROM retention`);
     assert.equal(rows.length, expected.size);

@@ -1,6 +1,6 @@
 /** A study of three rungs as SQL, tables, the figure and MLflow's names tell it. */
 import assert from "node:assert/strict";
-import { FULL, type Trial } from "../../../core/mod.ts";
+import type { Trial } from "../../../core/mod.ts";
 import { measurementKey } from "../../../tracker/exchange/mlflow/describe/metric_names.ts";
 import { plotOf } from "../../../tracker/show/reports_of_study.ts";
 import { renderMarkdown } from "../../../tracker/show/reports/render_markdown.ts";
@@ -8,9 +8,10 @@ import { studyReport } from "../../../tracker/show/reports/study_report.ts";
 import { openStore, rebuildDatabase } from "../../../tracker/store/store.ts";
 import { buildView } from "../../../tracker/show/view/build_view.ts";
 import { standing } from "../../../tracker/show/view/trial_rows.ts";
-import { figure, run, world } from "../../core/study_world.ts";
+import { figure, run, samplesIn, world } from "../../core/study_world.ts";
 import { contents } from "../../fixtures/stores/contents.ts";
 import { inDirectory } from "../../fixtures/stores/processes.ts";
+import { recordedStore } from "../../fixtures/stores/recorded.ts";
 
 const tune = (bits: number) => ({
   actions: [{ agent: "shrinking", method: "tune", params: { bits } }],
@@ -35,9 +36,7 @@ Deno.test("a rung between has its rows in SQL, also in an index made anew", () =
   inDirectory(async (root) => {
     const { w, full, half, stopped } = await climbed();
     const ids = [full, half, stopped].map(({ trial_id }) => trial_id);
-    await using store = await openStore(root, { write: true });
-    for (const one of w.records) await store.record(one);
-    await store.flush({ wait_ms: 60_000 });
+    await using store = await recordedStore(root, w.records);
     const rows = async (sql: string) => (await store.query(sql)).rows;
     assert.deepEqual(
       await rows(
@@ -115,11 +114,7 @@ Deno.test("stage_comparison takes the trial that was evaluated furthest for a sh
 
 Deno.test("report, tables and figure show how far a trial was evaluated", async () => {
   const { w, half, full } = await climbed();
-  const view = await buildView(half.study_id, w.records, (trialId) =>
-    Promise.resolve(
-      w.stored.find((one) => one.trial_id === trialId && one.fidelity === FULL)?.evaluation
-        .samples ?? null,
-    ));
+  const view = await buildView(half.study_id, w.records, samplesIn(w));
   const row = view.rows.find(({ trial_id }) => trial_id === half.trial_id)!;
   assert.deepEqual([row.fidelity, row.samples], ["half", { n: 200, of: 400 }]);
   assert.equal(row.accuracy?.n, 200);

@@ -12,6 +12,7 @@ import {
 import { openStore } from "../../../tracker/store/store.ts";
 import { inDirectory } from "../../fixtures/stores/processes.ts";
 import { studyRecords } from "../../fixtures/stores/records.ts";
+import { recordedStore } from "../../fixtures/stores/recorded.ts";
 
 const FOLDER = new URL("../../../tracker/store/index/schema/", import.meta.url);
 
@@ -122,9 +123,7 @@ Deno.test("An index of this version but of other files is made anew from its jou
     };
     let database: string;
     {
-      await using store = await openStore(root, { write: true });
-      await Promise.all(records.map((record) => store.record(record)));
-      await store.flush({ wait_ms: 60_000 });
+      await using store = await recordedStore(root, records);
       database = store.paths.database;
     }
     const madeAnew = async (one: number) => {

@@ -8,12 +8,11 @@ import type { QueryResult } from "../../../tracker/store/query/result.ts";
 import { openStore, type Store } from "../../../tracker/store/store.ts";
 import { inDirectory } from "../../fixtures/stores/processes.ts";
 import { studyOpened, studyRecords, trialId, trialRecords } from "../../fixtures/stores/records.ts";
+import { recordedStore } from "../../fixtures/stores/recorded.ts";
 
 function withStore(work: (store: Store, root: string) => Promise<void>): Promise<void> {
   return inDirectory(async (root) => {
-    await using store = await openStore(root, { write: true });
-    await Promise.all(studyRecords().map((record) => store.record(record)));
-    await store.flush();
+    await using store = await recordedStore(root, studyRecords());
     await work(store, root);
   });
 }

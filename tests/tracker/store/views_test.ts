@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { comparableStudy, frontOf, standingsOf, yardstickOf } from "../../../core/mod.ts";
-import { openStore, type Store } from "../../../tracker/store/store.ts";
+import type { Store } from "../../../tracker/store/store.ts";
 import { run, world } from "../../core/study_world.ts";
 import { inDirectory } from "../../fixtures/stores/processes.ts";
 import { studyRecords } from "../../fixtures/stores/records.ts";
+import { recordedStore } from "../../fixtures/stores/recorded.ts";
 
 const round = (bits: number, targets: string) => ({
   agent: "shrinking",
@@ -24,18 +25,14 @@ async function studied(
   });
   const result = await run(w);
   await inDirectory(async (root) => {
-    await using store = await openStore(root, { write: true });
-    await Promise.all(w.records.map((record) => store.record(record)));
-    await store.flush({ wait_ms: 60_000 });
+    await using store = await recordedStore(root, w.records);
     await work(store, result);
   });
 }
 
 Deno.test("Every view answers, and every column of every view says what it means", () =>
   inDirectory(async (root) => {
-    await using store = await openStore(root, { write: true });
-    await Promise.all(studyRecords().map((record) => store.record(record)));
-    await store.flush();
+    await using store = await recordedStore(root, studyRecords());
     const { rows } = await store.query(`
       SELECT view_name AS view, list(c.column_name) FILTER (c.comment IS NULL) AS silent,
         any_value(v.comment) AS comment
@@ -191,9 +188,7 @@ Deno.test("accuracy_drop is against the baseline on the same samples, proxy or f
 
 Deno.test("retention corrects accuracy for chance, and nothing else", () =>
   inDirectory(async (root) => {
-    await using store = await openStore(root, { write: true });
-    await Promise.all(studyRecords().map((record) => store.record(record)));
-    await store.flush();
+    await using store = await recordedStore(root, studyRecords());
     const { rows } = await store.query(`
       SELECT metric, value, baseline, ratio, degradation, chance, chance_corrected
       FROM retention WHERE trial_id = 'demo-1/t02' ORDER BY metric`);

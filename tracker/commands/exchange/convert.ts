@@ -1,3 +1,4 @@
+import { checkFolder } from "../../ground/filled_folder.ts";
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import {
@@ -16,20 +17,6 @@ import { outsideStores } from "../../ground/storage/outside_stores.ts";
 import { convertSource } from "../../exchange/conversion/convert_source.ts";
 import { conversionSummary } from "../../exchange/conversion/conversion_summary.ts";
 import { CONVERSION_ENVIRONMENT } from "../../exchange/conversion/formats.ts";
-
-/** Refuses a folder with something in it: nothing is ever overwritten. */
-function checkTarget(directory: string): void {
-  if (!existsSync(directory)) return;
-  let names: string[];
-  try {
-    names = readdirSync(directory);
-  } catch (error) {
-    throw new UsageError(`Cannot convert to ${directory}: ${(error as Error).message}`);
-  }
-  if (names.length > 0) {
-    throw new UsageError(`Cannot convert to ${directory} as it is not empty: give a new folder`);
-  }
-}
 
 const SIGNALS = ["SIGINT", "SIGTERM"] as const;
 
@@ -75,7 +62,7 @@ export async function convertCommand(
   options: { store?: string; to: string },
 ): Promise<void> {
   const directory = outsideStores(folder, "convert to");
-  checkTarget(directory);
+  checkFolder(directory, "convert to");
   const home = findHome(Deno.env.toObject(), options.store);
   await checkHome({ ...home, store: home.root }, false);
   using source = await convertSource(home, name);

@@ -1,7 +1,7 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { UsageError } from "../../../core/mod.ts";
+import { checkFolder } from "../../ground/filled_folder.ts";
 import { findHome } from "../../ground/home.ts";
 import type { ExportedTables } from "../../store/export_tables.ts";
 import { outsideStores } from "../../ground/storage/outside_stores.ts";
@@ -11,28 +11,6 @@ import { jsonText } from "../../show/json/print_json.ts";
 const SCHEMA = "schema.json";
 /** The mark by which an earlier export is known: nothing else is ever replaced. */
 const FORMAT = "pare-export-1";
-
-/** Refuses a folder with something in it, unless it is an earlier export and may be replaced. */
-function checkTarget(directory: string, force: boolean): void {
-  if (!existsSync(directory)) return;
-  let names: string[];
-  try {
-    names = readdirSync(directory);
-  } catch (error) {
-    throw new UsageError(`Cannot export to ${directory}: ${(error as Error).message}`);
-  }
-  if (names.length === 0) return;
-  if (!force) {
-    throw new UsageError(
-      `Cannot export to ${directory} as it is not empty: give a new folder, or --force to replace an earlier export`,
-    );
-  }
-  if (!isExport(directory)) {
-    throw new UsageError(
-      `Cannot replace ${directory} as it is no export of pare's (it has no ${SCHEMA} of one): give a new folder`,
-    );
-  }
-}
 
 function isExport(directory: string): boolean {
   try {
@@ -79,7 +57,13 @@ export async function exportCommand(
   options: { store?: string; parquet: string; force?: boolean; json?: boolean },
 ): Promise<void> {
   const directory = outsideStores(options.parquet, "export to");
-  checkTarget(directory, options.force ?? false);
+  checkFolder(directory, "export to", {
+    ...{ force: options.force ?? false, does: "replace an earlier export" },
+    foreign: () =>
+      isExport(directory)
+        ? null
+        : `replace ${directory} as it is no export of pare's (it has no ${SCHEMA} of one)`,
+  });
   const home = findHome(Deno.env.toObject(), options.store);
   await using store = await openStore(home.store, { write: false });
   mkdirSync(dirname(directory), { recursive: true });

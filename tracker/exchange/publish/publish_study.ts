@@ -2,7 +2,8 @@ import { evidenceFigures } from "../../show/evidence_figures.ts";
 import { existsSync, mkdirSync, readdirSync, renameSync, rmdirSync, rmSync } from "node:fs";
 import { copyFile, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { type Registry, UsageError } from "../../../core/mod.ts";
+import type { Registry } from "../../../core/mod.ts";
+import { checkFolder } from "../../ground/filled_folder.ts";
 import { sqlFiles } from "../../show/report_sql/sql_box.ts";
 import { lockFiles } from "../reproduce/locks.ts";
 import { recordedStudy } from "../../lab/recorded_trial.ts";
@@ -42,33 +43,17 @@ export interface Published {
   readonly left_out: readonly string[];
 }
 
-/** Refuses a folder with something in it, unless it is a published one and may be written again. */
-function checkTarget(directory: string, force: boolean): void {
-  if (!existsSync(directory)) return;
-  let names: string[];
-  try {
-    names = readdirSync(directory);
-  } catch (error) {
-    throw new UsageError(`Cannot publish to ${directory}: ${(error as Error).message}`);
-  }
-  if (names.length === 0) return;
-  if (!force) {
-    throw new UsageError(
-      `Cannot publish to ${directory} as it is not empty: give a new folder, or --force to write ` +
-        "the files of an earlier publication again",
-    );
-  }
-  if (names.includes(SUMS)) return;
-  throw new UsageError(
-    `Cannot write into ${directory} as nothing was published there (it has no ${SUMS}): give a new folder`,
-  );
-}
-
 /** Gathers a study's folder, whole or not at all: what others read, check and run again. */
 export async function publishStudy(publishing: Publishing): Promise<Published> {
   const { directory, force } = publishing;
   outsideStores(directory, "publish to");
-  checkTarget(directory, force);
+  checkFolder(directory, "publish to", {
+    ...{ force, does: "write the files of an earlier publication again" },
+    foreign: (names) =>
+      names.includes(SUMS)
+        ? null
+        : `write into ${directory} as nothing was published there (it has no ${SUMS})`,
+  });
   const partial = `${directory}.partial-${Deno.pid}`;
   mkdirSync(partial, { recursive: true });
   try {

@@ -4,7 +4,7 @@ import { openSession, type StudySession } from "../../../../tracker/session/stud
 import type { StudyCompany } from "../../../../tracker/session/start_study.ts";
 import { DISPLAY, type Media } from "../../../../tracker/ground/terminal/kernel.ts";
 import { buildView } from "../../../../tracker/show/view/build_view.ts";
-import { historyOf, type World, world } from "../../../core/study_world.ts";
+import { historyOf, samplesIn, type World, world } from "../../../core/study_world.ts";
 
 /** A message that a kernel would send. */
 export interface Sent {
@@ -34,11 +34,7 @@ export function worldSession(
     const any = AbortSignal.any([signal, w.abort.signal]);
     return [w.input({ ...more, onEvent }), { ...w.ports, ask, signal: any }] as const;
   };
-  const view = () =>
-    buildView(input.study_id, w.records, (id) => {
-      const full = w.stored.findLast((one) => one.trial_id === id && one.fidelity === "full");
-      return Promise.resolve(full?.evaluation.samples ?? null);
-    });
+  const view = () => buildView(input.study_id, w.records, samplesIn(w));
   const broadcast = sent === undefined ? null : (type: string, content: object) => {
     const { data, transient } = content as { data: Media; transient?: { display_id?: string } };
     sent.push({ type, data, display_id: transient?.display_id });

@@ -7,19 +7,11 @@ import { table } from "../../../../tracker/show/reports/blocks.ts";
 import { renderHtml } from "../../../../tracker/show/reports/render_html.ts";
 import { reportBlocks } from "../../../../tracker/show/reports_of_study.ts";
 import { buildView } from "../../../../tracker/show/view/build_view.ts";
-import { run, world } from "../../../core/study_world.ts";
+import { run, samplesIn, world } from "../../../core/study_world.ts";
 
 const w = world({ max_trials: 3 });
 const { study_id } = await run(w);
-const view = await buildView(
-  study_id,
-  w.records,
-  (id) =>
-    Promise.resolve(
-      w.stored.find((one) => one.trial_id === id && one.fidelity === "full")?.evaluation.samples ??
-        null,
-    ),
-);
+const view = await buildView(study_id, w.records, samplesIn(w));
 const { document } = parseHTML(renderHtml(study_id, reportBlocks(view), frontData(view)));
 
 Deno.test("every heading of a table says what it heads, and every link of a report leads somewhere", () => {

@@ -21,7 +21,7 @@ import { ledgerText } from "../../../../tracker/show/stages/ledger_text.ts";
 import { writeOutputs } from "../../../../tracker/show/reports_of_study.ts";
 import { buildView } from "../../../../tracker/show/view/build_view.ts";
 import { EXAMPLE, exampleText, readStages } from "../../../../tracker/lab/read_document.ts";
-import { openStore, rebuildDatabase } from "../../../../tracker/store/store.ts";
+import { rebuildDatabase } from "../../../../tracker/store/store.ts";
 import { stagedRows } from "../../../../tracker/show/stages/staged_rows.ts";
 import { figures } from "../../../../tracker/show/plots/figures.ts";
 import { stagedChoice } from "../../../../core/runs/stages/choice.ts";
@@ -29,6 +29,7 @@ import { round, runWorld, stagesWorld } from "../../../core/stages/stages_world.
 import { smallFacts } from "../../../core/spec_fixtures.ts";
 import { contents } from "../../../fixtures/stores/contents.ts";
 import { inDirectory } from "../../../fixtures/stores/processes.ts";
+import { recordedStore } from "../../../fixtures/stores/recorded.ts";
 
 const STUDY = "study";
 
@@ -51,9 +52,7 @@ const run = await staged();
 
 Deno.test("the ledger is a table: decisions by stage and attempt, and rebuilt the same", () =>
   inDirectory(async (root) => {
-    await using store = await openStore(root, { write: true });
-    for (const record of run.records) await store.record(record);
-    await store.flush({ wait_ms: 60_000 });
+    await using store = await recordedStore(root, run.records);
     const { rows } = await store.query(`
       SELECT stage, attempt, decision, adjustment, from_artifact = to_artifact AS stays, trial_id
       FROM stage_decisions WHERE about IN ('attempt', 'shipped') ORDER BY decision_index`);
