@@ -39,7 +39,7 @@ export function beChild(
     Deno.exit(TAKEN);
   }
   void orphaned().then(() => {
-    const killGroup = () => void signalGroup(process.pid, "SIGKILL");
+    const killGroup = () => signalGroup(process.pid, "SIGKILL");
     globalThis.addEventListener("unload", killGroup); // nobody else does it any more for what it has started
     setTimeout(killGroup, grace_ms);
     onOrphaned();

@@ -1,14 +1,21 @@
 /** Groups that must not outlive this process, however it ends. */
 const live = new Set<number>();
 
-/** Sends a signal to every process of a group; false: there is none. */
-export function signalGroup(pid: number, signal: Deno.Signal): boolean {
+/**
+ * Sends a signal to a process; one that has gone is left. Not by a child's own `kill`: with Deno, whoever
+ * was sent a signal by it is said to have ended by that signal.
+ */
+export function sendSignal(pid: number, signal: Deno.Signal): void {
   try {
-    Deno.kill(-pid, signal);
-    return true;
+    Deno.kill(pid, signal);
   } catch {
-    return false; // the group is gone
+    // gone
   }
+}
+
+/** Sends a signal to every process of a group. */
+export function signalGroup(pid: number, signal: Deno.Signal): void {
+  sendSignal(-pid, signal);
 }
 
 // Not Node's "exit", which Deno.exit() skips. SIGKILL of this process, or an error that nobody catches,

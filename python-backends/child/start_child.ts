@@ -8,7 +8,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync, mkdirSync, openSync } from "node:fs";
 import { dirname } from "node:path";
 import type { Readable, Writable } from "node:stream";
-import { adoptGroup, endGroup, reapGroup, signalGroup } from "./process_group.ts";
+import { adoptGroup, endGroup, reapGroup, sendSignal, signalGroup } from "./process_group.ts";
 
 /** How a process ended. */
 export interface Exit {
@@ -50,7 +50,7 @@ export interface Child {
   /** The end of what it said on standard error, where no log keeps that. */
   readonly last_words: string;
   /** Sends a signal to it alone, not to its group. */
-  signal(name: NodeJS.Signals): void;
+  signal(name: Deno.Signal): void;
   /** Kills its group at once. */
   kill(): void;
   /** SIGTERM, and SIGKILL after the grace, to its group; settles when it is gone. */
@@ -93,7 +93,7 @@ export function startChild(options: ChildOptions): Child {
       return last_words;
     },
     signal(name) {
-      if (running) child.kill(name);
+      if (running) sendSignal(pid, name);
     },
     kill() {
       if (running) signalGroup(pid, "SIGKILL");

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { readChild } from "../../python-backends/child/child_folder.ts";
-import { processFolder } from "../../tracker/board/submission.ts";
+import { processFolder, type Submission } from "../../tracker/board/submission.ts";
 import { family } from "../fixtures/killed_study.ts";
 import { emptyHome } from "../fixtures/notebook_run.ts";
 import { denoWords, type Program, startProgram } from "../fixtures/programs.ts";
@@ -13,7 +13,7 @@ const CLI = fileURLToPath(new URL("../../tracker/cli.ts", import.meta.url));
 
 interface Board {
   readonly program: Program;
-  ask(path: string, body?: object): Promise<Record<string, unknown>>;
+  ask(path: string, body?: object, method?: string): Promise<Record<string, unknown>>;
 }
 
 /** `pare board` in a home of its own. */
@@ -28,8 +28,8 @@ async function startBoard(home: string): Promise<Board> {
   };
   return {
     program,
-    async ask(path, body) {
-      const init = body === undefined ? {} : { method: "POST", body: JSON.stringify(body) };
+    async ask(path, body, method = body === undefined ? "GET" : "POST") {
+      const init = { method, ...(body === undefined ? {} : { body: JSON.stringify(body) }) };
       return await (await fetch(url.origin + path, { ...init, headers })).json();
     },
   };
@@ -42,6 +42,20 @@ const KILLS: Record<string, { killed: ("board" | "study")[]; state: string; exit
     "a study": { killed: ["study"], state: "died", exit_code: 1 },
     "a board and its study": { killed: ["study", "board"], state: "died", exit_code: null },
   };
+
+Deno.test("a study that its board stops is cancelled, not failed", async () => {
+  const board = await startBoard(await emptyHome(temporaryFolder("board-stop")));
+  const asked = { model_name: "tiny", dataset: "tiny", max_trials: 3 };
+  const { study_id } = await board.ask("/api/studies", asked) as { study_id: string };
+  const submitted = async () =>
+    (await board.ask(`/api/studies/${study_id}`))["submitted"] as Submission;
+  await until("it begins", async () => (await submitted()).said.length > 0, 60_000);
+  await board.ask(`/api/studies/${study_id}`, undefined, "DELETE");
+  await until("it is over", async () => (await submitted()).state === "ended", 60_000);
+  assert.equal((await submitted()).exit_code, 130);
+  board.program.signal("SIGINT");
+  assert.deepEqual(await board.program.exited, { code: 0, signal: null });
+});
 
 for (const [who, { killed, state, exit_code }] of Object.entries(KILLS)) {
   Deno.test(`kill -9 of ${who}: nothing goes on computing, and the next board knows how it stands`, async () => {

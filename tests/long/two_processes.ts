@@ -7,11 +7,11 @@ import { openLab } from "../../tracker/mod.ts";
 import { openLabStore } from "../../tracker/lab/lab_store.ts";
 import type { QueryResult } from "../../tracker/store/query/result.ts";
 import { openStore, type Store } from "../../tracker/store/store.ts";
+import { startProgram, startScript } from "../fixtures/programs.ts";
 import {
   databaseHolder,
   inDirectory,
   oneStudyWriter,
-  startChild,
   timedReader,
 } from "../fixtures/stores/processes.ts";
 import { STUDY, studyRecords } from "../fixtures/stores/records.ts";
@@ -38,14 +38,14 @@ async function whole(store: Store, sql: string): Promise<QueryResult> {
 Deno.test("a study writes while a notebook and another process ask every 50 ms: none fails", () =>
   inDirectory(async (directory) => {
     const root = join(directory, "store");
-    const writer = await startChild(directory, oneStudyWriter(root));
+    const writer = await startScript(directory, oneStudyWriter(root));
     let recorded = Number(await writer.line());
     const drained = (async () => {
       for (let line = await writer.line(); line !== null; line = await writer.line()) {
         recorded = Number(line);
       }
     })();
-    const reader = await startChild(directory, timedReader(root, SECONDS));
+    const reader = await startScript(directory, timedReader(root, SECONDS));
     // A lab opens beside the writer: it reads, as a notebook does.
     await using lab = await openLab({ store: root });
     await lab.sql`SELECT 1 AS warm`; // the worker's start is not the store's wait
@@ -79,7 +79,7 @@ Deno.test("a study writes while a notebook and another process ask every 50 ms: 
 Deno.test("a study that another process writes is refused in one sentence that names it, another is not", () =>
   inDirectory(async (directory) => {
     const root = join(directory, "store");
-    const writer = await startChild(directory, oneStudyWriter(root));
+    const writer = await startScript(directory, oneStudyWriter(root));
     try {
       await writer.line();
       await using second = openLabStore(root);
@@ -126,7 +126,7 @@ Deno.test("what a dead writer left is asked for while a reader holds the file: a
     await writer.close();
     const journal = await openStore(root, { write: true });
     using _quiet = journal.pauseSink();
-    const holder = await startChild(directory, databaseHolder(database, "READ_ONLY"));
+    const holder = await startScript(directory, databaseHolder(database, "READ_ONLY"));
     assert.equal(await holder.line(), "open");
     for (const record of studyRecords("b")) await journal.record(record);
     await journal.close(); // its last flush cannot get the file
@@ -159,11 +159,9 @@ for _ in range(200):
         time.sleep(0.1)
 print("open", flush=True)
 time.sleep(600)`;
-    const args = ["-c", script, store.paths.database];
-    const shell = new Deno.Command(python, { args, stdout: "piped" }).spawn();
+    const shell = startProgram([python, "-c", script, store.paths.database]);
     try {
-      const reader = shell.stdout.getReader();
-      assert.match(new TextDecoder().decode((await reader.read()).value), /open/);
+      assert.equal(await shell.line(), "open");
       const started = performance.now();
       for (const record of studyRecords("b")) await store.record(record);
       assert.ok(performance.now() - started < 5_000, "recording waits for nobody");
@@ -173,10 +171,8 @@ time.sleep(600)`;
         ...["run", "--no-check", "-A", cli, "status", "--store", root],
       ]);
       assert.match(status.stdout, new RegExp(`open in +process ${shell.pid} \\(.*python.*duckdb`));
-      await reader.cancel();
     } finally {
-      shell.kill("SIGKILL");
-      await shell.status;
+      await shell.kill();
     }
     assert.equal((await store.flush()).caught_up, true);
     const { rows } = await store.query("SELECT count(*) AS n FROM studies");

@@ -5,7 +5,8 @@ import { SCHEMA_VERSION } from "../../tracker/store/index/schema/files.ts";
 import { openStore } from "../../tracker/store/store.ts";
 import { rounds } from "../fixtures/campaign.ts";
 import { contents, copyStore } from "../fixtures/stores/contents.ts";
-import { inDirectory, startChild } from "../fixtures/stores/processes.ts";
+import { startScript } from "../fixtures/programs.ts";
+import { inDirectory } from "../fixtures/stores/processes.ts";
 import { releasedStore } from "../fixtures/stores/released.ts";
 
 const STORE = import.meta.resolve("../../tracker/store/store.ts");
@@ -32,7 +33,7 @@ async function lies(root: string): Promise<{ version: number; trials: number }> 
 
 /** Upgrades the store in another process; kills it after so many milliseconds, null: never. */
 async function upgrade(directory: string, root: string, kill_ms: number | null): Promise<number> {
-  const child = await startChild(
+  const child = await startScript(
     directory,
     `import { openStore } from ${JSON.stringify(STORE)};
     const store = await openStore(${JSON.stringify(root)}, { write: true });

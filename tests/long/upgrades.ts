@@ -10,7 +10,8 @@ import { DuckDBInstance } from "@duckdb/node-api";
 import { SCHEMA_VERSION } from "../../tracker/store/index/schema/files.ts";
 import { openStore, rebuildDatabase } from "../../tracker/store/store.ts";
 import { contents } from "../fixtures/stores/contents.ts";
-import { databaseHolder, inDirectory, startChild } from "../fixtures/stores/processes.ts";
+import { startScript } from "../fixtures/programs.ts";
+import { databaseHolder, inDirectory } from "../fixtures/stores/processes.ts";
 import { unpack } from "../fixtures/stores/released.ts";
 
 const SCHEMA2 = fileURLToPath(new URL("../fixtures/stores/schema2/", import.meta.url));
@@ -83,7 +84,7 @@ Deno.test("An old database that another process holds waits for its upgrade and 
   inDirectory(async (directory) => {
     const root = join(directory, "store");
     const database = await oldStore(root);
-    const holder = await startChild(directory, databaseHolder(database));
+    const holder = await startScript(directory, databaseHolder(database));
     assert.equal(await holder.line(), "open");
     {
       await using store = await openStore(root, { write: true });
@@ -118,7 +119,7 @@ function sizeOf(path: string): number {
 }
 
 async function killAt(directory: string, root: string, step: string): Promise<boolean> {
-  const child = await startChild(
+  const child = await startScript(
     directory,
     `
     import { openStore } from ${JSON.stringify(STORE)};

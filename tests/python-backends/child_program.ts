@@ -17,6 +17,11 @@ switch (kind) {
     own.finish({ ok: true, value: own.request });
     Deno.exit(0);
     break;
+  case "heeds":
+    Deno.addSignalListener("SIGINT", () => Deno.exit(3));
+    console.log("ready");
+    await new Promise((resolve) => setTimeout(resolve, 300_000));
+    break;
   case "quits":
     Deno.exit(7);
     break;

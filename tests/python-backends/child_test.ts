@@ -6,6 +6,7 @@ import {
   readChild,
   startChildIn,
 } from "../../python-backends/child/child_folder.ts";
+import { logTail } from "../../python-backends/child/log_tail.ts";
 import type { Child } from "../../python-backends/child/start_child.ts";
 import { PYTHON_ROOT } from "../../python-backends/home.ts";
 import { denoWords, startProgram, startScript } from "../fixtures/programs.ts";
@@ -56,6 +57,14 @@ Deno.test("a child that ends without a result has died, with its exit code", asy
   await start(folder, "quits").exited;
   const { state, exit } = readChild(folder) as Extract<ChildState, { state: "died" }>;
   assert.deepEqual([state, exit], ["died", { code: 7, signal: null }]);
+});
+
+Deno.test("a child that heeds a signal has the exit code that it chose", async () => {
+  const folder = temporaryFolder("child");
+  const child = start(folder, "heeds");
+  await until("it is ready", () => logTail(join(folder, "log")).endsWith("ready"));
+  child.signal("SIGINT");
+  assert.deepEqual(await child.exited, { code: 3, signal: null });
 });
 
 Deno.test("a program that is not there has died, and the reason is kept", async () => {

@@ -4,10 +4,10 @@ import { fileURLToPath } from "node:url";
 import { type Browser, chromium, type Page } from "playwright-core";
 import { openStore } from "../../../tracker/store/store.ts";
 import { studyOpened } from "../../fixtures/stores/records.ts";
+import { denoWords, startProgram } from "../../fixtures/programs.ts";
 import { recordsOf } from "./many_trials.ts";
 
 const CLI = fileURLToPath(new URL("../../../tracker/cli.ts", import.meta.url));
-const CONFIG = fileURLToPath(new URL("../../../deno.json", import.meta.url));
 const BROWSERS = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
 
 /** Chromium, if it is installed: without one only the server's answers are timed. */
@@ -16,12 +16,6 @@ export async function ownBrowser(): Promise<Browser | null> {
   return executablePath === undefined
     ? null
     : await chromium.launch({ executablePath, args: ["--no-sandbox", "--disable-gpu"] });
-}
-
-/** `deno task pare` with these words, as a process of its own. */
-function pare(words: readonly string[]): Deno.Command {
-  const args = ["run", "--quiet", "--allow-all", "--config", CONFIG, CLI, ...words];
-  return new Deno.Command(Deno.execPath(), { args, stdout: "piped", stderr: "null" });
 }
 
 export interface BoardProcess extends AsyncDisposable {
@@ -33,22 +27,17 @@ export interface BoardProcess extends AsyncDisposable {
 
 /** `pare board` over a store, as somebody at a terminal starts it. */
 export async function boardProcess(store: string): Promise<BoardProcess> {
-  const child = pare(["board", "--store", store, "--port", "0", "--no-open"]).spawn();
-  const reader = child.stdout.pipeThrough(new TextDecoderStream()).getReader();
-  let said = "";
-  while (!said.includes("\n")) {
-    const { value, done } = await reader.read();
-    if (done) throw new Error("Cannot time the board: it ended before it printed its address");
-    said += value;
+  const child = startProgram(denoWords(CLI, "board", "--store", store, "--port", "0", "--no-open"));
+  const url = await child.line();
+  if (url === null) {
+    throw new Error("Cannot time the board: it ended before it printed its address");
   }
-  const url = said.trim();
   const { origin, searchParams } = new URL(url);
   return {
     ...{ url, address: origin, token: searchParams.get("token")! },
     async [Symbol.asyncDispose]() {
-      child.kill("SIGTERM");
-      await reader.cancel();
-      await child.status;
+      child.signal("SIGTERM");
+      await child.exited;
     },
   };
 }
@@ -141,7 +130,8 @@ export interface Written {
 /** `pare report` of a study, from the command's start to its end, and the size of the page. */
 export async function reportWritten(store: string, study_id: string, output: string) {
   const started = performance.now();
-  const { code } = await pare(["report", study_id, "--store", store, "--output", output]).output();
+  const words = denoWords(CLI, "report", study_id, "--store", store, "--output", output);
+  const { code } = await startProgram(words).exited;
   const seconds = (performance.now() - started) / 1000;
   if (code !== 0) throw new Error(`Cannot time the report of ${study_id}: it ended with ${code}`);
   return { seconds, bytes: statSync(join(output, "report.html")).size } satisfies Written;

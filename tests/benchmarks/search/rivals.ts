@@ -1,4 +1,3 @@
-import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { z } from "zod";
@@ -10,6 +9,7 @@ import {
   unitOf,
   valueAt,
 } from "../../../core/mod.ts";
+import { startChild } from "../../../python-backends/child/start_child.ts";
 import { ensureEnvironment } from "../../../python-backends/environments/environments.ts";
 import type { Problem } from "./problem.ts";
 import { type SearchRun, searchRun, startPoints } from "./run_search.ts";
@@ -67,17 +67,15 @@ export async function rivalsPython(say: (text: string) => void): Promise<string>
 }
 
 export function startRivals(python: string): RivalProcess {
-  const child = spawn(python, [`${HERE}/rivals.py`], {
-    stdio: ["pipe", "pipe", "pipe"],
-    env: { ...Deno.env.toObject(), OMP_NUM_THREADS: "1", PYTHONDONTWRITEBYTECODE: "1" },
+  const child = startChild({
+    argv: [python, `${HERE}/rivals.py`],
+    env: { OMP_NUM_THREADS: "1", PYTHONDONTWRITEBYTECODE: "1" },
   });
-  const errors: string[] = [];
-  child.stderr.on("data", (data) => errors.push(String(data)));
-  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
-  const write = (message: unknown) => void child.stdin.write(JSON.stringify(message) + "\n");
+  const lines = createInterface({ input: child.output! })[Symbol.asyncIterator]();
+  const write = (message: unknown) => void child.input.write(JSON.stringify(message) + "\n");
   const read = async () => {
     const { value, done } = await lines.next();
-    if (done) throw new Error(`The rivals' process ended:\n${errors.join("").slice(-2000)}`);
+    if (done) throw new Error(`The rivals' process ended:\n${child.last_words}`);
     return Told.parse(JSON.parse(value));
   };
   return {
@@ -102,6 +100,6 @@ export function startRivals(python: string): RivalProcess {
         write(found);
       }
     },
-    end: () => child.stdin.end(),
+    end: () => child.input.end(),
   };
 }

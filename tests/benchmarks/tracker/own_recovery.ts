@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { openStore } from "../../../tracker/store/store.ts";
-import { startChild } from "../../fixtures/stores/processes.ts";
+import { startScript } from "../../fixtures/programs.ts";
 import { lagSeconds } from "./own_points.ts";
 
 const STORE = import.meta.resolve("../../../tracker/store/store.ts");
@@ -37,7 +37,7 @@ function writer(root: string, rows: number): string {
 /** Writes `rows` points in another process, kills it in the middle of the next, opens the store. */
 export async function ownRecovery(folder: string, rows: number): Promise<OwnRecovery> {
   const root = join(folder, "store");
-  const child = await startChild(folder, writer(root, rows));
+  const child = await startScript(folder, writer(root, rows));
   const said = await child.line();
   await child.kill();
   if (said === null) throw new Error("Cannot measure the opening: the writer ended by itself");

@@ -7,7 +7,8 @@ import { openFolderCache } from "../../../tracker/artifacts/folder_cache.ts";
 import { makeRoom } from "../../../tracker/artifacts/make_room.ts";
 import { acquireLock, lockOwner, tryLock } from "../../../python-backends/file_lock.ts";
 import { isDiskFull, storageFailure } from "../../../tracker/ground/storage/storage_error.ts";
-import { inDirectory, startChild } from "../../fixtures/stores/processes.ts";
+import { startScript } from "../../fixtures/programs.ts";
+import { inDirectory } from "../../fixtures/stores/processes.ts";
 import { AT } from "../../fixtures/stores/records.ts";
 
 function meta(name: string, parent_id: string | null = null): ArtifactMeta {
@@ -181,7 +182,7 @@ Deno.test("ArtifactStore.gc() leaves what another living process uses and clears
     const root = join(directory, "artifacts");
     using store = await openArtifactStore(root);
     const made = await store.commit(await write(await store.begin(), 1000), meta("a", "p"));
-    const child = await startChild(
+    const child = await startScript(
       directory,
       `import { openArtifactStore } from ${
         JSON.stringify(import.meta.resolve("../../../tracker/artifacts/artifact_store.ts"))
@@ -284,7 +285,7 @@ Deno.test("FolderCache.gc() leaves what a living process uses, and clears after 
     const root = join(directory, "cache");
     await form(root, "forms", "used", 1000, 0);
     await endUse(root);
-    const child = await startChild(
+    const child = await startScript(
       directory,
       `import { openFolderCache } from ${
         JSON.stringify(import.meta.resolve("../../../tracker/artifacts/folder_cache.ts"))
@@ -327,7 +328,7 @@ Deno.test("makeRoom() removes forms before artifacts, and counts both", () =>
 Deno.test("tryLock() has one owner; a killed owner's lock is taken over and said", () =>
   inDirectory(async (directory) => {
     const path = join(directory, "lock");
-    const child = await startChild(
+    const child = await startScript(
       directory,
       `import { tryLock } from ${
         JSON.stringify(import.meta.resolve("../../../python-backends/file_lock.ts"))

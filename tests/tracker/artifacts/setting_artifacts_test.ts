@@ -12,6 +12,7 @@ import { sha256Text } from "../../../tracker/ground/storage/file_hash.ts";
 import { artifactPlace } from "../../../tracker/lab/runner/artifact_place.ts";
 import { checkpointFiles } from "../../../tracker/exchange/mlflow/checkpoints.ts";
 import { newStudy, trialOf } from "../../../tracker/exchange/mlflow/describe/known_study.ts";
+import { startProgram } from "../../fixtures/programs.ts";
 import { inDirectory } from "../../fixtures/stores/processes.ts";
 import { AT } from "../../fixtures/stores/records.ts";
 
@@ -134,7 +135,7 @@ Deno.test("a setting in use by another process keeps its weights from gc", () =>
     const parent = await weights(store);
     const made = await setting(store, parent.artifact_id);
     // A process that lives: its lease on the setting alone, as an older pare writes it.
-    const child = new Deno.Command("sleep", { args: ["30"] }).spawn();
+    const child = startProgram(["sleep", "30"]);
     try {
       const stat = await Deno.readTextFile(`/proc/${child.pid}/stat`);
       const start = stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19];
@@ -142,8 +143,7 @@ Deno.test("a setting in use by another process keeps its weights from gc", () =>
       await Deno.writeTextFile(lease, "");
       assert.deepEqual((await store.gc({ maxBytes: 0, keep: [] })).removed, []);
     } finally {
-      child.kill("SIGKILL");
-      await child.status;
+      await child.kill();
     }
     assert.equal((await store.gc({ maxBytes: 0, keep: [] })).removed.length, 2);
     assert.equal(parent.weights_id, undefined);

@@ -11,7 +11,8 @@ import { makeRoom } from "../../../tracker/artifacts/make_room.ts";
 import { artifactClaims } from "../../../tracker/lab/kept_artifacts.ts";
 import { openStore } from "../../../tracker/store/store.ts";
 import { pareWith } from "../../fixtures/stores/pare.ts";
-import { inDirectory, startChild } from "../../fixtures/stores/processes.ts";
+import { startScript } from "../../fixtures/programs.ts";
+import { inDirectory } from "../../fixtures/stores/processes.ts";
 import { AT, studyRecords } from "../../fixtures/stores/records.ts";
 
 /** Bytes of each artifact's weights. */
@@ -137,7 +138,7 @@ Deno.test("gc while another store's process finds its artifacts takes none that 
   inDirectory(async (home) => {
     const ids = await runStudy(home, join(home, "store"), 0);
     const root = join(home, "artifacts");
-    const finder = await startChild(
+    const finder = await startScript(
       home,
       `import { openArtifactStore } from ${
         JSON.stringify(import.meta.resolve("../../../tracker/artifacts/artifact_store.ts"))

@@ -6,6 +6,7 @@ import { UsageError } from "../../../core/mod.ts";
 import { parseParams } from "../../../tracker/commands/input/sql_input.ts";
 import { openStore } from "../../../tracker/store/store.ts";
 import { watch } from "../../../tracker/show/terminal/watch.ts";
+import { denoWords, startProgram } from "../../fixtures/programs.ts";
 import { inDirectory } from "../../fixtures/stores/processes.ts";
 import { studyRecords } from "../../fixtures/stores/records.ts";
 
@@ -72,20 +73,14 @@ Deno.test("pare sql --watch draws again and ends cleanly on Ctrl-C", () =>
   inDirectory(async (root) => {
     await recorded(root);
     const words = ["sql", "SELECT 42 AS n", "--store", root, "--watch", "0.2"];
-    const args = ["run", "--no-check", "-A", CLI, ...words];
-    const options = { args, stdout: "piped", stderr: "piped" } as const;
-    const watched = new Deno.Command(Deno.execPath(), options).spawn();
+    const watched = startProgram(denoWords(CLI, ...words));
     let seen = "";
-    let stopped = false;
-    for await (const text of watched.stdout.pipeThrough(new TextDecoderStream())) {
-      seen += text;
-      if (stopped || (seen.match(/^ *42$/gm)?.length ?? 0) < 2) continue;
-      stopped = true;
-      watched.kill("SIGINT");
+    for (let line = await watched.line(); line !== null; line = await watched.line()) {
+      seen += `${line}\n`;
+      if (seen.match(/^ *42$/gm)?.length === 2 && line.trim() === "42") watched.signal("SIGINT");
     }
-    const stderr = await watched.stderr.text();
-    const { code, signal } = await watched.status;
-    assert.deepEqual([code, signal, stderr], [0, null, ""]);
+    assert.deepEqual(await watched.exited, { code: 0, signal: null });
+    assert.equal(watched.last_words, "");
     assert.match(seen, /UTC, every 0\.2 s; Ctrl-C ends/);
   }));
 

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { denoWords, startProgram } from "../../fixtures/programs.ts";
 import { join } from "node:path";
 import type { JournalRecord } from "../../../core/mod.ts";
 import { appendTo, openJournal } from "../../../tracker/store/journal/journal.ts";
@@ -263,36 +264,12 @@ async function killAfter(
   from: number,
   count: number,
 ): Promise<number> {
-  const child = new Deno.Command(Deno.execPath(), {
-    args: [
-      "run",
-      "--no-check",
-      "-A",
-      "--config",
-      join(Deno.cwd(), "deno.json"),
-      script,
-      path,
-      `${from}`,
-    ],
-    stdout: "piped",
-    stderr: "null",
-  }).spawn();
+  const child = startProgram(denoWords(script, path, `${from}`));
   let acknowledged = -1;
-  let seen = "";
-  for await (const chunk of child.stdout.pipeThrough(new TextDecoderStream())) {
-    seen += chunk;
-    const lines = seen.split("\n");
-    seen = lines.pop()!;
-    if (lines.length > 0) acknowledged = Number(lines.at(-1));
-    if (acknowledged >= 3 * (from + count)) {
-      try {
-        child.kill("SIGKILL");
-      } catch {
-        break; // gone already
-      }
-    }
+  for (let line = await child.line(); line !== null; line = await child.line()) {
+    acknowledged = Number(line);
+    if (acknowledged >= 3 * (from + count)) child.signal("SIGKILL");
   }
-  await child.status;
   return acknowledged;
 }
 

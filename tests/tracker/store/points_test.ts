@@ -12,7 +12,8 @@ import {
   toInt64,
 } from "../../../tracker/store/points/columns.ts";
 import { openStore, rebuildDatabase, type Store } from "../../../tracker/store/store.ts";
-import { inDirectory, startChild } from "../../fixtures/stores/processes.ts";
+import { startScript } from "../../fixtures/programs.ts";
+import { inDirectory } from "../../fixtures/stores/processes.ts";
 import { STUDY, trialId, trialRecords } from "../../fixtures/stores/records.ts";
 
 const KEY = { study_id: STUDY, trial_id: trialId(1) };
@@ -297,7 +298,7 @@ Deno.test("Run.log() on a full disk says so, and the same run goes on when there
       }
       console.log("again");
       Deno.exit(0);`;
-    const child = await startChild(directory, script, [
+    const child = await startScript(directory, script, [
       "bash",
       "-c",
       'trap "" XFSZ; ulimit -S -f 64; exec "$@"',
@@ -334,7 +335,7 @@ Deno.test("kill -9 while points are logged and taken over loses and doubles none
           console.log(step + 1999);
           void store.flush();
         }`;
-      const child = await startChild(directory, script);
+      const child = await startScript(directory, script);
       let acknowledged = -1;
       for (let n = 0; n < rounds; n++) acknowledged = Number(await child.line());
       await child.kill();

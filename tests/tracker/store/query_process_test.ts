@@ -5,7 +5,8 @@ import { frame, frames } from "../../../tracker/store/query/frames.ts";
 import { needsDisk, queryError } from "../../../tracker/store/query/query_error.ts";
 import { openDatabase } from "../../../tracker/store/index/open_database.ts";
 import { openStore, type Store } from "../../../tracker/store/store.ts";
-import { inDirectory, startChild } from "../../fixtures/stores/processes.ts";
+import { startScript } from "../../fixtures/programs.ts";
+import { inDirectory } from "../../fixtures/stores/processes.ts";
 import { studyRecords } from "../../fixtures/stores/records.ts";
 import { recordedStore } from "../../fixtures/stores/recorded.ts";
 
@@ -108,7 +109,7 @@ Deno.test("The process of a query ends with the one that asked, in the middle of
     await store.close();
     const module = import.meta.resolve("../../../tracker/store/store.ts");
     const endless = "SELECT count(*) FROM range(1000000000) a, range(100000) b";
-    const asker = await startChild(
+    const asker = await startScript(
       directory,
       `import { openStore } from ${JSON.stringify(module)};
       const store = await openStore(${JSON.stringify(root)}, { write: false });

@@ -5,7 +5,8 @@ import { join } from "node:path";
 import { checkStore } from "../../../tracker/artifacts/check_store.ts";
 import { openStore, type Store } from "../../../tracker/store/store.ts";
 import { pare } from "../../fixtures/stores/pare.ts";
-import { databaseHolder, inDirectory, startChild } from "../../fixtures/stores/processes.ts";
+import { startScript } from "../../fixtures/programs.ts";
+import { databaseHolder, inDirectory } from "../../fixtures/stores/processes.ts";
 import { artifact, AT, STUDY, studyRecords, trialId } from "../../fixtures/stores/records.ts";
 
 const LOG = "a worker said this\n";
@@ -265,7 +266,7 @@ Deno.test("pare status names the process that holds the index, also one that onl
         ["READ_ONLY", /index +has everything/],
       ] as const
     ) {
-      const holder = await startChild(
+      const holder = await startScript(
         directory,
         databaseHolder(store.paths.database, access),
       );

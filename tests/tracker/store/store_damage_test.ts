@@ -6,7 +6,8 @@ import type { JournalRecord } from "../../../core/mod.ts";
 import { SCHEMA_VERSION } from "../../../tracker/store/index/schema/files.ts";
 import { RECORD_VERSION } from "../../../tracker/store/journal/upgrade_record.ts";
 import { openStore, rebuildDatabase, type Store } from "../../../tracker/store/store.ts";
-import { inDirectory, startChild } from "../../fixtures/stores/processes.ts";
+import { startScript } from "../../fixtures/programs.ts";
+import { inDirectory } from "../../fixtures/stores/processes.ts";
 import { AT, STUDY, studyRecords, trialId } from "../../fixtures/stores/records.ts";
 
 async function recordAll(store: Store, records: readonly JournalRecord[]): Promise<void> {
@@ -154,7 +155,7 @@ Deno.test("Journal.append() on a full disk says so, and goes on when there is ro
         for (;;) { await store.record(alert); stored++; }
       } catch (error) { console.log(JSON.stringify({ stored, message: error.message })); }
       Deno.exit(0);`;
-    const child = await startChild(directory, script, [
+    const child = await startScript(directory, script, [
       "bash",
       "-c",
       'trap "" XFSZ; ulimit -f 64; exec "$@"',

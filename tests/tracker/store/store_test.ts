@@ -4,12 +4,8 @@ import type { JournalRecord } from "../../../core/mod.ts";
 import { useDatabase } from "../../../tracker/store/index/database.ts";
 import { recordChanges } from "../../../tracker/store/rows/rows_of_record.ts";
 import { openStore, rebuildDatabase, type Store } from "../../../tracker/store/store.ts";
-import {
-  databaseHolder,
-  endlessWriter,
-  inDirectory,
-  startChild,
-} from "../../fixtures/stores/processes.ts";
+import { startScript } from "../../fixtures/programs.ts";
+import { databaseHolder, endlessWriter, inDirectory } from "../../fixtures/stores/processes.ts";
 import {
   AT,
   measurement,
@@ -199,7 +195,7 @@ Deno.test("kill -9 of the writer and its sink: nothing is lost or doubled, the r
   inDirectory(async (directory) => {
     const root = join(directory, "store");
     for (const studies of [1, 3]) {
-      const child = await startChild(directory, endlessWriter(root));
+      const child = await startScript(directory, endlessWriter(root));
       let last = -1;
       while (last < studies) last = Number(await child.line());
       await child.kill();
@@ -220,7 +216,7 @@ Deno.test("kill -9 of the writer and its sink: nothing is lost or doubled, the r
 Deno.test("A reader in another process never meets a lock error while a writer appends", () =>
   inDirectory(async (directory) => {
     const root = join(directory, "store");
-    const child = await startChild(directory, endlessWriter(root));
+    const child = await startScript(directory, endlessWriter(root));
     try {
       await child.line();
       const reader = await openStore(root, { write: false });
@@ -256,7 +252,7 @@ Deno.test("A database that another process holds delays the sink, is named, and 
     for (const study of ["a", "b"]) await store.take(study);
     await recordAll(store, studyRecords("a"));
     await store.flush();
-    const holder = await startChild(directory, databaseHolder(store.paths.database));
+    const holder = await startScript(directory, databaseHolder(store.paths.database));
     assert.equal(await holder.line(), "open");
     await recordAll(store, studyRecords("b"));
     const held = await store.flush({ wait_ms: 50 });
@@ -316,7 +312,7 @@ Deno.test("A query leaves the database to the sink and, after a second, to other
     await assert.rejects(store.query("SELECT nothing"), /nothing/);
     assert.equal(await count(), 2);
     await new Promise((done) => setTimeout(done, 1_300));
-    const later = await startChild(directory, databaseHolder(store.paths.database));
+    const later = await startScript(directory, databaseHolder(store.paths.database));
     assert.equal(await later.line(), "open");
     await later.kill();
   }));

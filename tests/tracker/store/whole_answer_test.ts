@@ -6,7 +6,8 @@ import { main } from "../../../tracker/cli.ts";
 import { wholeAnswer } from "../../../tracker/store/query/whole_answer.ts";
 import { openStore } from "../../../tracker/store/store.ts";
 import { pare as pareProcess } from "../../fixtures/stores/pare.ts";
-import { databaseHolder, inDirectory, startChild } from "../../fixtures/stores/processes.ts";
+import { startScript } from "../../fixtures/programs.ts";
+import { databaseHolder, inDirectory } from "../../fixtures/stores/processes.ts";
 import { studyRecords } from "../../fixtures/stores/records.ts";
 
 const answer = (stale: string | null) => ({ columns: [], rows: [{ n: 1 }], capped: false, stale });
@@ -87,7 +88,7 @@ Deno.test("a question of pare's own is refused where another process keeps the i
     };
     await record("a");
     const database = join(root, "pare.duckdb");
-    const holder = await startChild(folder, databaseHolder(database, "READ_ONLY"));
+    const holder = await startScript(folder, databaseHolder(database, "READ_ONLY"));
     assert.equal(await holder.line(), "open");
     await record("b"); // its index cannot be written
     {

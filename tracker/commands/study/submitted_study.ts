@@ -19,6 +19,9 @@ const own = beChild(
   () => Deno.kill(Deno.pid, "SIGINT"), // as Ctrl-C: what runs is recorded as cancelled
 );
 
+/** Errors that are a sentence, with the exit codes that `pare run` has for them. */
+const SAID = new Map([["UsageError", 2], ["Stopped", 130]]);
+
 /** Ends with this code, which is written down. */
 function end(exit_code: number, reason: string): never {
   const value: Ended = { exit_code };
@@ -31,8 +34,8 @@ try {
   const request = JSON.parse(await readFile(document, "utf8")) as StudyRequestInput; // lab.open checks it
   await runStudyCommand({ yes: true, store }, (lab) => lab.open(request, study_id));
 } catch (error) {
-  const usage = error instanceof Error && error.name === "UsageError";
-  console.error(usage ? `pare: ${error.message}` : error);
-  end(usage ? 2 : 1, String(error));
+  const code = error instanceof Error ? SAID.get(error.name) : undefined;
+  console.error(code === undefined ? error : `pare: ${(error as Error).message}`);
+  end(code ?? 1, String(error));
 }
 end(Number(Deno.exitCode), "it was stopped");

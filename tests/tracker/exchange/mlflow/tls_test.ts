@@ -4,6 +4,8 @@ import { join } from "node:path";
 import { createMlflowClient } from "../../../../tracker/exchange/mlflow/client/client.ts";
 import { connectionOf } from "../../../../tracker/exchange/mlflow/client/connection.ts";
 import { MlflowError, PATIENCE } from "../../../../tracker/exchange/mlflow/client/http.ts";
+import { startChild } from "../../../../python-backends/child/start_child.ts";
+import { PYTHON_ROOT } from "../../../../python-backends/home.ts";
 import { ensureEnvironment } from "../../../../python-backends/environments/environments.ts";
 import { inDirectory } from "../../../fixtures/stores/processes.ts";
 
@@ -135,15 +137,20 @@ Deno.test("a real MLflow server behind TLS keeps runs and files above ten megaby
     const probe = Deno.listen({ port: 0, hostname: "127.0.0.1" });
     const { port } = probe.addr;
     probe.close();
-    const server = execa(python, [
-      ...["-m", "mlflow", "server", "--host", "127.0.0.1", "--port", String(port)],
-      ...["--backend-store-uri", `sqlite:///${join(directory, "mlflow.db")}`, "--workers", "1"],
-      ...["--artifacts-destination", join(directory, "artifacts"), "--serve-artifacts"],
-      ...["--uvicorn-opts", `--ssl-keyfile ${key} --ssl-certfile ${cert}`],
-    ], {
-      ...{ reject: false, stdin: "ignore", cwd: directory, detached: true, cleanup: false },
-      ...{ stdout: { file: join(directory, "log") }, stderr: { file: join(directory, "log") } },
-      env: { MLFLOW_DISABLE_TELEMETRY: "true", MLFLOW_SERVER_ENABLE_JOB_EXECUTION: "false" },
+    const server = startChild({
+      argv: [
+        ...[python, "-m", "pare_backends.supervised", "mlflow", "server"],
+        ...["--host", "127.0.0.1", "--port", String(port), "--workers", "1"],
+        ...["--backend-store-uri", `sqlite:///${join(directory, "mlflow.db")}`],
+        ...["--artifacts-destination", join(directory, "artifacts"), "--serve-artifacts"],
+        ...["--uvicorn-opts", `--ssl-keyfile ${key} --ssl-certfile ${cert}`],
+      ],
+      ...{ cwd: directory, log: join(directory, "log"), output: "log" },
+      env: {
+        PYTHONPATH: PYTHON_ROOT,
+        MLFLOW_DISABLE_TELEMETRY: "true",
+        MLFLOW_SERVER_ENABLE_JOB_EXECUTION: "false",
+      },
     });
     try {
       const file = await sparseFile(directory, 30_000_000);
@@ -168,7 +175,7 @@ Deno.test("a real MLflow server behind TLS keeps runs and files above ten megaby
         ]);
       }
     } finally {
-      Deno.kill(-server.pid!, "SIGKILL");
-      await server;
+      server.kill();
+      await server.exited;
     }
   }));

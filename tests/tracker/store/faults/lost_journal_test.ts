@@ -9,7 +9,8 @@ import { openStore } from "../../../../tracker/store/store.ts";
 import { runOwner, runOwners } from "../../../../tracker/store/shelf/writers.ts";
 import { runPaths, storePaths } from "../../../../tracker/store/store_paths.ts";
 import { numbered } from "../../../fixtures/stores/kill_rounds.ts";
-import { inDirectory, oneStudyWriter, startChild } from "../../../fixtures/stores/processes.ts";
+import { startScript } from "../../../fixtures/programs.ts";
+import { inDirectory, oneStudyWriter } from "../../../fixtures/stores/processes.ts";
 import { STUDY, studyRecords } from "../../../fixtures/stores/records.ts";
 
 async function recordsIn(path: string): Promise<number> {
@@ -19,7 +20,7 @@ async function recordsIn(path: string): Promise<number> {
 Deno.test("A removed lock lets no second writer in: it is told who writes, since when, no path", () =>
   inDirectory(async (directory) => {
     const root = join(directory, "store");
-    const writer = await startChild(directory, oneStudyWriter(root));
+    const writer = await startScript(directory, oneStudyWriter(root));
     const paths = runPaths(root, STUDY);
     try {
       await writer.line();

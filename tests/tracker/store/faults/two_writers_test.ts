@@ -4,7 +4,8 @@ import { join } from "node:path";
 import { readJournal } from "../../../../tracker/store/journal/reader.ts";
 import { openStore } from "../../../../tracker/store/store.ts";
 import { numbered } from "../../../fixtures/stores/kill_rounds.ts";
-import { type Child, inDirectory, startChild } from "../../../fixtures/stores/processes.ts";
+import { type Program, startScript } from "../../../fixtures/programs.ts";
+import { inDirectory } from "../../../fixtures/stores/processes.ts";
 
 const STORE = JSON.stringify(import.meta.resolve("../../../../tracker/store/store.ts"));
 const EVENTS = JSON.stringify(import.meta.resolve("../../../fixtures/stores/kill_rounds.ts"));
@@ -26,13 +27,13 @@ function racer(root: string, go: string): string {
 }
 
 interface Said {
-  child: Child;
+  child: Program;
   won: boolean;
   took_over?: number | null;
   message?: string;
 }
 
-async function said(child: Child): Promise<Said> {
+async function said(child: Program): Promise<Said> {
   return { child, ...JSON.parse(await child.line() ?? "{}") };
 }
 
@@ -43,8 +44,8 @@ Deno.test("Two processes that take a study at once: one gets it, the other is to
     for (let round = 0; round < 4; round++) {
       const go = join(directory, `go-${round}`);
       const two = [
-        await startChild(directory, racer(root, go)),
-        await startChild(directory, racer(root, go)),
+        await startScript(directory, racer(root, go)),
+        await startScript(directory, racer(root, go)),
       ];
       for (const child of two) assert.equal(await child.line(), "ready");
       await Deno.writeTextFile(go, "");
@@ -80,7 +81,7 @@ Deno.test("Three processes that take turns at a study lose and double nothing", 
     const root = join(directory, "store");
     const visits = 6;
     const children = await Promise.all(
-      [0, 1, 2].map((n) => startChild(directory, visitor(root, n * visits, visits))),
+      [0, 1, 2].map((n) => startScript(directory, visitor(root, n * visits, visits))),
     );
     for (const child of children) assert.equal(await child.line(), "done");
     for (const child of children) await child.kill();
