@@ -1,11 +1,8 @@
 import { existsSync } from "node:fs";
 import process from "node:process";
 import { tryLock } from "../file_lock.ts";
-import { childPaths, type ChildResult, readRequest, writeWhole } from "./child_folder.ts";
+import { childPaths, type ChildResult, readRequest, TAKEN, writeWhole } from "./child_folder.ts";
 import { signalGroup } from "./process_group.ts";
-
-/** The exit code of a second start in a folder that another process works for. */
-export const TAKEN = 75;
 
 /** How long a child may take to end in good order once its parent is gone. */
 const GRACE_MS = 30_000;

@@ -22,6 +22,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
+import { UsageError } from "../../core/mod.ts";
 import { type LockOwner, lockOwner, thisProcess } from "../file_lock.ts";
 import { logTail } from "./log_tail.ts";
 import { type Child, type ChildOptions, type Exit, startChild } from "./start_child.ts";
@@ -39,6 +40,9 @@ export type ChildState =
   | { readonly state: "ended"; readonly result: ChildResult }
   /** It began, does not live and left no result. `exit` is null where its parent had gone before it. */
   | { readonly state: "died"; readonly exit: Exit | null; readonly last_words: string };
+
+/** The exit code of a second start in a folder that another process works for. */
+export const TAKEN = 75;
 
 /** The files of a child's folder. */
 export function childPaths(folder: string) {
@@ -98,11 +102,22 @@ export function readChild(folder: string): ChildState {
   return { state: "died", exit, last_words: logTail(paths.log) };
 }
 
-/** Starts a child with a folder, which is made; its program begins with `beChild`. */
+/**
+ * Starts a child with a folder, which is made; its program begins with `beChild`.
+ *
+ * @throws UsageError where one has begun there: each attempt has a folder of its own.
+ */
 export function startChildIn(
   folder: string,
   { argv, request, ...how }: Pick<ChildOptions, "argv" | "cwd" | "env"> & { request: unknown },
 ): Child {
+  const { state } = readChild(folder);
+  if (state !== "not begun") {
+    const how = state === "running" ? "is running" : `has ${state}`;
+    throw new UsageError(
+      `Cannot start a child in ${folder} as one ${how} there: give it another folder`,
+    );
+  }
   mkdirSync(folder, { recursive: true });
   writeWhole(folder, "request.json", { argv, request, asked_by: thisProcess() });
   const child = startChild({
@@ -110,6 +125,7 @@ export function startChildIn(
     ...{ argv, log: childPaths(folder).log, append: true, output: "log", ends_itself: true },
   });
   void child.exited.then((exit) => {
+    if (exit.code === TAKEN) return; // another was quicker: its end is not this one's
     try {
       writeWhole(folder, "exit.json", exit);
     } catch {

@@ -82,12 +82,14 @@ Deno.test("a second start in a folder ends at once and changes nothing, beside t
   await until("it runs", () => isRunning(folder));
   const second = startProgram(denoWords(PROGRAM, folder, "answers"));
   assert.equal((await second.exited).code, 75);
+  assert.throws(() => start(folder, "answers"), /Cannot start a child in .* as one is running/);
   assert.equal(readChild(folder).state, "running");
   await first.end();
   const other = temporaryFolder("child");
   await start(other, "answers").exited;
   const before = readFileSync(join(other, "result.json"), "utf8");
   assert.equal((await startProgram(denoWords(PROGRAM, other, "quits")).exited).code, 75);
+  assert.throws(() => start(other, "answers"), /as one has ended there: give it another folder/);
   assert.equal(readFileSync(join(other, "result.json"), "utf8"), before);
 });
 
