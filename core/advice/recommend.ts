@@ -6,6 +6,7 @@ import type { Spec } from "../schemas/spec.ts";
 import type { Trial } from "../schemas/trial.ts";
 import { whatNext } from "./advice.ts";
 import { type Comparable, type ComparableStudy, comparableStudy } from "../front/comparable.ts";
+import { SLACK } from "../evidence/slack.ts";
 import { frontOf, objectiveFigure } from "../front/objectives.ts";
 import { whyChosen, whyKeep } from "./reasons.ts";
 import { looksViolated, undecided, violations } from "./verdicts.ts";
@@ -59,7 +60,8 @@ export function choiceOf(study: ComparableStudy, { number }: Pick<Trial, "number
  * Among the trials evaluated in full that violate nothing, not even by their estimates, the front
  * is taken again, baseline included; trials that meet every constraint come before those with one
  * undecided, then the better reward. A trial that does not beat the baseline's reward is no reason
- * to change the model, and nothing is where the baseline has no right answer.
+ * to change the model, unless the reward is equal and the baseline is dominated: weights that name
+ * accuracy alone take the smaller of two equal ones. Nothing is where the baseline has no right answer.
  */
 export function recommend(input: RecommendInput): Recommendation {
   const { trials, facts, best = 5 } = input;
@@ -68,8 +70,10 @@ export function recommend(input: RecommendInput): Recommendation {
   const { spec } = study;
   const isBaseline = ({ number }: Trial) => number === input.baseline.number;
   const { baseline, compressed, front, tells_nothing } = choiceOf(study, input.baseline);
+  const dominated = !front.members.some(({ trial }) => isBaseline(trial));
+  const least = rewardOf(baseline) - (dominated ? SLACK : 0);
   const chosen = tells_nothing ? undefined : front.members.map(({ trial }) => trial)
-    .filter((trial) => !isBaseline(trial) && rewardOf(trial) > rewardOf(baseline))
+    .filter((trial) => !isBaseline(trial) && rewardOf(trial) > least)
     .sort((a, b) => Math.sign(undecided(a).length) - Math.sign(undecided(b).length))[0];
   const full = compressed.filter(({ state, fidelity }) =>
     state === "completed" && isDecisive(fidelity)

@@ -107,6 +107,8 @@ export interface Weighable {
   /** Those of the study, scaled to sum to 1. */
   readonly weights: RewardWeights;
   readonly baseline: WeighableTrial;
+  /** Something is nowhere worse than the baseline: a candidate of equal reward is chosen over it. */
+  readonly dominated: boolean;
   readonly candidates: readonly WeighableTrial[];
 }
 
@@ -125,6 +127,7 @@ export function weighable(input: WeighInput): Weighable | null {
   return {
     weights: input.spec.reward_weights,
     baseline: own,
+    dominated: !front.members.some(({ trial }) => trial.number === baseline.number),
     candidates: front.members.map(({ trial }) => trial)
       .filter(({ number, reward }) => number !== baseline.number && reward !== null)
       .map(termsOf).filter(isNumber), // a reward that is no number is above no other

@@ -7,6 +7,7 @@ import type { QualityComparison } from "./quality.ts";
 import { qualityMetric } from "./quality.ts";
 import type { PairedSequence } from "./sequence/paired_sequence.ts";
 import { judgeTaken, sequenceInterval } from "./sequence/verdict.ts";
+import { SLACK } from "./slack.ts";
 import { Z95 } from "./statistics.ts";
 import { type TaskDrop, taskVerdicts } from "./task_limits.ts";
 
@@ -146,9 +147,8 @@ function decide(
   limit: number,
 ): "met" | "violated" | "undecided" {
   const [low, high] = interval ?? [value, value];
-  // A hair of slack: 0.92 − 0.90 is not exactly 0.02.
-  if (high <= limit + 1e-12) return "met";
-  return low > limit + 1e-12 ? "violated" : "undecided";
+  if (high <= limit + SLACK) return "met";
+  return low > limit + SLACK ? "violated" : "undecided";
 }
 
 function unmeasured(constraint: string, threshold: number): ConstraintVerdict {

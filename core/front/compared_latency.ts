@@ -71,10 +71,10 @@ function grouped(sessions: readonly Session[]): Map<string, Session[]> {
 }
 
 /**
- * Standard deviation of the same thing's logarithm between sessions, beyond what the passes within a
- * session show: from forms that were timed in several sessions and from the baseline, which every
- * session times, pooled by their degrees of freedom. The baseline's own spread counts because a
- * machine's state need not touch both alike: one model may wait for memory, the other compute.
+ * Standard deviation of a ratio's logarithm between sessions, beyond what the passes within a session
+ * show: from forms that were timed in several sessions, pooled by their degrees of freedom. What the
+ * baseline's own times differ by says nothing of it: a session slows both sides of a ratio, and the first
+ * timing of a study, which begins on a machine that did something else, may take three times as long.
  */
 function sessionSpread(repeated: Iterable<readonly Session[]>): number {
   let squares = 0;
@@ -131,7 +131,7 @@ export function compareLatencies(
       return [{ trial_id, form: formOf(trial, ratio), value, log_error }];
     }),
   );
-  const spread = sessionSpread([...forms.values(), bases]);
+  const spread = sessionSpread(forms.values());
   const found = new Map<string, ComparedLatency>();
   for (const [form, sessions] of forms) {
     const { ratio, log_error } = pooled(sessions, spread);

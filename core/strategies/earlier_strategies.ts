@@ -1,5 +1,6 @@
 import { METRICS, type WeightName, WEIGHTS } from "../metrics/metric_table.ts";
 import { PERPLEXITY_RISE_PER_ACCURACY_DROP } from "../evidence/constraints.ts";
+import { SLACK } from "../evidence/slack.ts";
 import type { Action, Origin } from "../schemas/action.ts";
 import type { Facts } from "../schemas/facts.ts";
 import { isDecisive } from "../schemas/fidelity.ts";
@@ -70,7 +71,7 @@ function gainOf(trial: EarlierTrial, { reward_weights, constraints }: Spec): num
   const { value, baseline, ratio, metric } = quality;
   const rises = metric.direction === "minimize"; // perplexity
   const drop = rises ? (ratio - 1) / PERPLEXITY_RISE_PER_ACCURACY_DROP : baseline - value;
-  if (drop > constraints.max_accuracy_drop) return null;
+  if (drop > constraints.max_accuracy_drop + SLACK) return null;
   return WEIGHTS.reduce((sum, name) => {
     const found = ratioOf(trial, name);
     const weight = reward_weights[name] ?? 0;

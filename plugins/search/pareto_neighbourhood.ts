@@ -70,6 +70,11 @@ function exploit(
   return null;
 }
 
+/** Trials of recipes; one that a kill cancelled has its turn again, so that the same seed proposes the same. */
+function recipesOf({ trials }: SearchContext): Trial[] {
+  return trials.filter(({ state, strategy }) => state !== "cancelled" && strategy !== null);
+}
+
 /** How often each method was tried, in any outcome. */
 function timesTried(trials: readonly Trial[]): Map<string, number> {
   const counts = new Map<string, number>();
@@ -87,7 +92,7 @@ function exploreProposal(
   methods: readonly AgentMethod[],
   admissible: Admissible,
 ): Proposal {
-  const tried = timesTried(context.trials);
+  const tried = timesTried(recipesOf(context));
   const near = nearWhatHeld(context, methods);
   const actions = explore(context, methods, admissible, {
     weight: ({ method }) => 1 / (1 + (tried.get(method.name) ?? 0)),
@@ -115,7 +120,7 @@ export default defineSampler({
     const admissible = untried(context);
     const recovery = recoveryOf(context, admissible);
     if (recovery !== null) return recovery;
-    const recipes = context.trials.filter((trial) => trial.strategy !== null).length;
+    const recipes = recipesOf(context).length;
     const exploring = context.random() < Math.max(FLOOR, DECAY ** recipes);
     return exploring
       ? exploreProposal(context, methods, admissible) ?? exploit(context, methods, admissible)

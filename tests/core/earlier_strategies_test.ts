@@ -50,6 +50,14 @@ function found(earlier: EarlierTrial[], asked: Partial<StudyRequestInput> = {}) 
 const names = (earlier: EarlierTrial[], asked: Partial<StudyRequestInput> = {}) =>
   found(earlier, asked).map(({ actions }) => actions[0]!.method);
 
+Deno.test("a recipe exactly at the limit is within it, as its verdict says: 0.92 - 0.90 is more than 0.02", () => {
+  const accuracy = { value: 0.9, baseline: 0.92 };
+  const at = { ...figures(0.9, 4), accuracy };
+  assert.deepEqual(names([trial("t01", "round", ROUND, { figures: at })]), ["round"]);
+  const beyond = { ...at, accuracy: { ...accuracy, value: 0.8999 } };
+  assert.deepEqual(names([trial("t01", "round", ROUND, { figures: beyond })]), []);
+});
+
 Deno.test("the best recipes of earlier studies come first, with the study and its likeness as the reason", () => {
   const slow = trial("t01", "octet", {}, { figures: figures(0.6, 8) });
   const fast = trial("t02", "round", ROUND, { figures: figures(0.594, 4) });

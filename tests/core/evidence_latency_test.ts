@@ -82,14 +82,13 @@ Deno.test("compareLatencies() pools equal forms, so that noise tells no two of t
 
 Deno.test("compareLatencies() puts what sessions differ by into the interval", () => {
   const found = compareLatencies(DEMO, runtime);
-  // By hand: the form's two sessions, one degree of freedom; the baseline's five, four of them.
+  // By hand: the form's two sessions, one degree of freedom.
   const spreadOf = (values: number[]) => {
     const logs = values.map(Math.log);
     const centre = logs.reduce((a, b) => a + b) / logs.length;
     return logs.reduce((sum, log) => sum + (log - centre) ** 2, 0);
   };
-  const squares = spreadOf([8.61 / 15.6, 7.66 / 19.1]) + spreadOf([15.5, 19.2, 15.6, 19.1, 15.6]);
-  const spread = Math.sqrt(squares / 5);
+  const spread = Math.sqrt(spreadOf([8.61 / 15.6, 7.66 / 19.1]));
   near(found.get("t1")!.log_error, spread);
   near(found.get("t2")!.log_error, spread / Math.SQRT2);
   const { ratio, interval } = found.get("t1")!;
@@ -98,6 +97,26 @@ Deno.test("compareLatencies() puts what sessions differ by into the interval", (
   // A machine that shows no spread is still not trusted to a hair.
   const quiet = [timed(0, { own: 10 }), timed(1, { own: 5, base: 10 })];
   near(compareLatencies(quiet, runtime).get("t1")!.log_error, LEAST_SESSION_SPREAD);
+});
+
+Deno.test("a baseline that was disturbed alone, or drifts, widens no interval of ratios", () => {
+  const study = (first: number, drift: number) =>
+    compareLatencies([
+      timed(0, { own: first }),
+      ...[0.5, 0.6, 0.7].map((ratio, i) => {
+        const base = 20 * (1 + drift * i);
+        return timed(i + 1, { own: ratio * base, base, form: `${i}` });
+      }),
+    ], runtime);
+  const quiet = study(20, 0);
+  for (const [first, drift] of [[22, 0], [60, 0], [200, 0], [20, 0.3]] as const) {
+    const found = study(first, drift);
+    for (const id of ["t1", "t2", "t3"]) {
+      near(found.get(id)!.ratio, quiet.get(id)!.ratio!);
+      near(found.get(id)!.log_error, quiet.get(id)!.log_error!);
+    }
+  }
+  assert.ok(quiet.get("t1")!.interval![1] < quiet.get("t2")!.interval![0]);
 });
 
 Deno.test("compareLatencies() takes a form for equal by its hash, in old journals by bytes and numerics", () => {
@@ -259,7 +278,7 @@ Deno.test("whyKeep counts each trial once, with a reason that is true of it", ()
   const full = (number: number, bytes: number, reward: number): Trial => ({
     ...timed(number, { own: 10, base: 10, bytes, form: `${number}` }),
     constraints: [ok],
-    reward: { value: reward, terms: [] },
+    reward: rewarded(reward),
   });
   const poor = full(1, 500, -5); // on the front, and not worth it
   const beaten = full(2, 700, 5);
@@ -267,7 +286,7 @@ Deno.test("whyKeep counts each trial once, with a reason that is true of it", ()
     ...full(3, 400, 5),
     measurements: full(3, 400, 5).measurements.filter(({ metric }) => metric !== "accuracy"),
   };
-  const baseline = { ...timed(0, { own: 10, bytes: 9000 }), reward: { value: 0, terms: [] } };
+  const baseline = { ...timed(0, { own: 10, bytes: 9000 }), reward: rewarded(0) };
   const { keep_original, reasons } = recommend({
     spec,
     facts,

@@ -56,6 +56,28 @@ Deno.test("other weights pick another point of the same front, and nothing is ru
   assert.deepEqual([w.calls.length, w.records.length], [calls, records]);
 });
 
+Deno.test("of equal rewards the one that dominates the original is chosen, here and on a page", () => {
+  const baseline = trials.find(({ strategy }) => strategy === null)!;
+  const other = trials.find(({ strategy, state }) => strategy !== null && state === "completed")!;
+  const smaller = {
+    ...other,
+    constraints: [],
+    measurements: baseline.measurements.map((row) =>
+      /^(size_bytes|latency_ms)$/.test(row.metric) ? { ...row, value: row.value / 2 } : row
+    ),
+  };
+  const two = { ...input, trials: [baseline, smaller] };
+  const { recommendation } = weigh(two, { accuracy: 1 });
+  assert.equal(recommendation.trial_id, smaller.trial_id);
+  assert.equal(chosenBy(weighable(two)!, { accuracy: 1 })?.trial_id, smaller.trial_id);
+  const same = {
+    ...input,
+    trials: [baseline, { ...smaller, measurements: baseline.measurements }],
+  };
+  assert.equal(weigh(same, { accuracy: 1 }).recommendation.keep_original, true);
+  assert.equal(chosenBy(weighable(same)!, { accuracy: 1 }), null);
+});
+
 Deno.test("what cannot be weighed is refused in words", () => {
   const refused = (work: () => unknown, message: RegExp) =>
     assert.throws(work, { name: "UsageError", message });
@@ -118,14 +140,16 @@ Deno.test("a front of two to six objectives has its probabilities and the interv
 });
 
 Deno.test("a page without the study chooses by weights as weigh() does, whatever they are", () => {
-  const told = weighable(input)!;
+  // With limits that all keep to, the smaller and the more accurate of the front are both in reach.
+  const free = { ...input, trials: trials.map((one) => ({ ...one, constraints: [] })) };
+  const told = weighable(free)!;
   assert.deepEqual(told.weights, spec.reward_weights);
   const random = streamRandom(7, "weights");
   const picks = new Set<string>();
   for (let round = 0; round < 40; round++) {
     const given = Object.fromEntries(WEIGHTS.map((name) => [name, random() < 0.3 ? 0 : random()]));
     if (Object.values(given).every((one) => one === 0)) continue;
-    const { recommendation } = weigh(input, given);
+    const { recommendation } = weigh(free, given);
     const expected = recommendation.keep_original ? null : recommendation.trial_id;
     assert.equal(chosenBy(told, given)?.trial_id ?? null, expected, JSON.stringify(given));
     picks.add(String(expected));

@@ -6,14 +6,12 @@ import {
   shareTaken,
   type Side,
 } from "./capital.ts";
+import { SLACK } from "../slack.ts";
 
 /** Of each verdict's error: "met" and "violated" cannot both be wrong, so neither is halved. */
 export const LEVEL = 0.05;
 
 const BISECTIONS = 50;
-
-/** A hair of slack: 0.92 - 0.90 is not exactly 0.02. */
-const SLACK = 1e-12;
 
 /** Whether a mean difference stays within its limit, as far as a sequence of batches says. */
 export interface SequentialVerdict {

@@ -1,3 +1,4 @@
+import { SLACK } from "../../../evidence/slack.ts";
 import type { StageDecision } from "../../../schemas/stages/decision.ts";
 
 /** What a check found, before it is put into the ledger. */
@@ -39,9 +40,6 @@ export function saidCheck(
 ): StageCheck {
   return { ...UNMEASURED, about, subject, decision, reason };
 }
-
-/** A hair of slack: 0.95 × 0.4 is not exactly 0.38. */
-const SLACK = 1e-12;
 
 /** A figure beside the least that it may be. */
 interface Figure {

@@ -3,13 +3,13 @@ import { mark, now } from "./points.js";
 
 /**
  * The trial that weights choose, by the rule of `recommend()` of core: the best reward above the
- * baseline's, trials that meet every constraint for sure before the others. Null: keep the original.
+ * baseline's (or equal to it where that is dominated), trials that meet every constraint for sure before the others. Null: keep the original.
  * @param {import("../../../../core/mod.ts").Weighable} weigh
  * @param {Record<string, number>} given weights by name, at least one above 0
  * @returns {import("../../../../core/mod.ts").WeighableTrial | null}
  */
 export function chosenBy(weigh, given) {
-  const least = rewardBy(weigh.baseline, given);
+  const least = rewardBy(weigh.baseline, given) - (weigh.dominated ? 1e-12 : 0);
   const better = weigh.candidates.map((trial) => ({ trial, reward: rewardBy(trial, given) }))
     .filter(({ reward }) => reward > least)
     .sort((a, b) =>
