@@ -1,161 +1,17 @@
-/** Latencies of different minutes, against values worked out by hand. */
+/** What a study says of latencies that were timed in different minutes. */
 import assert from "node:assert/strict";
 import {
   comparableStudy,
-  compareLatencies,
   frontEstimate,
   frontOf,
-  LEAST_SESSION_SPREAD,
-  type Measurement,
-  ratioOf,
   recommend,
   type Spec,
   streamRandom,
   type Trial,
-  Z95,
 } from "../../core/mod.ts";
 import { mayJoin } from "./front_rivals.ts";
-import { figure, named, run, world } from "./study_world.ts";
-
-const w = world();
-const { spec, facts } = w.input();
-const { trials } = await run(w);
-const eight = named(trials, "round-8bit-g64");
-
-const near = (found: number | null | undefined, wanted: number, within = 1e-12) =>
-  assert.ok(Math.abs(found! - wanted) <= within, `${found} against ${wanted}`);
-
-const runtime = spec.runtime;
-
-/** A full trial that was timed beside its baseline; number 0: the baseline itself, alone. */
-function timed(
-  number: number,
-  { own, base, form, bytes = 1000 * number, accuracy = 0.6 }: {
-    own: number;
-    base?: number;
-    form?: string;
-    bytes?: number;
-    accuracy?: number;
-  },
-): Trial {
-  const rows: Measurement[] = [
-    { ...figure("accuracy", accuracy, null, 0.01), direction: "maximize", n: 400 },
-    { ...figure("size_bytes", bytes, null, 0) },
-    { ...figure("latency_ms", own, runtime, 0), ...(form === undefined ? {} : { form }) },
-    ...(base === undefined ? [] : [figure("baseline_latency_ms", base, runtime, 0)]),
-  ];
-  const kept = number === 0 ? trials[0]! : eight;
-  return {
-    ...kept,
-    trial_id: `t${number}`,
-    number,
-    strategy: number === 0 ? null : kept.strategy,
-    measurements: rows,
-    constraints: [],
-  };
-}
-
-/** A reward that rests on accuracy alone. */
-function rewarded(value: number) {
-  const shared = { weight: 1, normalised: value, contribution: value, note: null };
-  return { value, terms: [{ term: "accuracy" as const, ...shared }] };
-}
-
-/** The demo's sessions: the baseline took 15.5, 19.2, 15.6, 19.1 and 15.6 ms. */
-const DEMO = [
-  timed(0, { own: 15.5, bytes: 9000 }),
-  timed(1, { own: 12, base: 19.2 }),
-  timed(2, { own: 8.61, base: 15.6, bytes: 86, form: "4-bit" }),
-  timed(3, { own: 7.66, base: 19.1, bytes: 86, form: "4-bit" }),
-  timed(4, { own: 9, base: 15.6 }),
-];
-
-Deno.test("compareLatencies() pools equal forms, so that noise tells no two of them apart", () => {
-  const found = compareLatencies(DEMO, runtime);
-  const [two, three] = [found.get("t2")!, found.get("t3")!];
-  // No error within a session: both sessions count alike, √(0.5519 · 0.4010) = 0.4705.
-  near(two.ratio, Math.sqrt(8.61 / 15.6 * (7.66 / 19.1)));
-  near(two.ms, two.ratio! * 15.6);
-  assert.deepEqual(two, three);
-  assert.equal(two.sessions, 2);
-});
-
-Deno.test("compareLatencies() puts what sessions differ by into the interval", () => {
-  const found = compareLatencies(DEMO, runtime);
-  // By hand: the form's two sessions, one degree of freedom.
-  const spreadOf = (values: number[]) => {
-    const logs = values.map(Math.log);
-    const centre = logs.reduce((a, b) => a + b) / logs.length;
-    return logs.reduce((sum, log) => sum + (log - centre) ** 2, 0);
-  };
-  const spread = Math.sqrt(spreadOf([8.61 / 15.6, 7.66 / 19.1]));
-  near(found.get("t1")!.log_error, spread);
-  near(found.get("t2")!.log_error, spread / Math.SQRT2);
-  const { ratio, interval } = found.get("t1")!;
-  near(interval![1], 12 / 19.2 * Math.exp(Z95 * spread));
-  assert.ok(interval![0] < ratio! && ratio! < interval![1]);
-  // A machine that shows no spread is still not trusted to a hair.
-  const quiet = [timed(0, { own: 10 }), timed(1, { own: 5, base: 10 })];
-  near(compareLatencies(quiet, runtime).get("t1")!.log_error, LEAST_SESSION_SPREAD);
-});
-
-Deno.test("a baseline that was disturbed alone, or drifts, widens no interval of ratios", () => {
-  const study = (first: number, drift: number) =>
-    compareLatencies([
-      timed(0, { own: first }),
-      ...[0.5, 0.6, 0.7].map((ratio, i) => {
-        const base = 20 * (1 + drift * i);
-        return timed(i + 1, { own: ratio * base, base, form: `${i}` });
-      }),
-    ], runtime);
-  const quiet = study(20, 0);
-  for (const [first, drift] of [[22, 0], [60, 0], [200, 0], [20, 0.3]] as const) {
-    const found = study(first, drift);
-    for (const id of ["t1", "t2", "t3"]) {
-      near(found.get(id)!.ratio, quiet.get(id)!.ratio!);
-      near(found.get(id)!.log_error, quiet.get(id)!.log_error!);
-    }
-  }
-  assert.ok(quiet.get("t1")!.interval![1] < quiet.get("t2")!.interval![0]);
-});
-
-Deno.test("compareLatencies() takes a form for equal by its hash, in old journals by bytes and numerics", () => {
-  const pair = (a: Parameters<typeof timed>[1], b: Parameters<typeof timed>[1]) => {
-    const found = compareLatencies([timed(0, { own: 10 }), timed(1, a), timed(2, b)], runtime);
-    return found.get("t1")!.form === found.get("t2")!.form;
-  };
-  const [own, base] = [5, 10];
-  assert.equal(pair({ own, base, form: "a", bytes: 1 }, { own, base, form: "a", bytes: 2 }), true);
-  assert.equal(pair({ own, base, form: "a", bytes: 1 }, { own, base, form: "b", bytes: 1 }), false);
-  assert.equal(pair({ own, base, bytes: 1 }, { own: 6, base, bytes: 1 }), true);
-  assert.equal(pair({ own, base, bytes: 1 }, { own, base, bytes: 2 }), false);
-});
-
-Deno.test("ratioOf() reads the measured ratio, of old journals the quotient with both errors", () => {
-  const rows = [
-    figure("latency_ms", 8, runtime, 0.4),
-    figure("baseline_latency_ms", 10, runtime, 1),
-  ];
-  const old = ratioOf(rows, "latency_ratio", runtime)!;
-  near(old.value, 0.8);
-  near(old.log_error, Math.hypot(0.05, 0.1));
-  const paired = ratioOf(
-    [...rows, figure("latency_ratio", 0.7, runtime, 0.014)],
-    "latency_ratio",
-    runtime,
-  )!;
-  near(paired.value, 0.7);
-  near(paired.log_error, 0.02);
-  // A journal without a baseline beside the trial: the one that was measured alone.
-  const alone = ratioOf(rows.slice(0, 1), "latency_ratio", runtime, [
-    figure("latency_ms", 16, runtime, 0.16),
-  ])!;
-  near(alone.value, 0.5);
-  assert.equal(alone.beside, false);
-  assert.equal(ratioOf(rows.slice(0, 1), "latency_ratio", runtime), null);
-  const emulated = rows.map((row) => ({ ...row, provenance: "emulated" as const }));
-  assert.equal(ratioOf(emulated, "latency_ratio", runtime), null);
-});
+import { figure } from "./study_world.ts";
+import { DEMO, eight, facts, near, rewarded, spec, timed, trials } from "./timed_trials.ts";
 
 Deno.test("the front ranks ratios: slow minutes beat nobody, equal forms tie in latency", () => {
   // 12 ms beside 19.2 are faster (0.625) than 11 ms beside 15.6 (0.705), with fewer bytes beside.
