@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { KnobValue } from "../schemas/action.ts";
+import type { KnobDescription, KnobValue } from "../schemas/action.ts";
 
 /** What the search and the conformance test read of a knob. */
 export interface Knob<V extends KnobValue = KnobValue> {
@@ -26,6 +26,20 @@ export interface Knob<V extends KnobValue = KnobValue> {
 
 /** A method's knobs by name: the search space follows from them. */
 export type Knobs = Readonly<Record<string, Knob>>;
+
+/** Knobs as the Python half is told of them: nothing is said of ranges there. */
+export function describedKnobs(knobs: Knobs): KnobDescription[] {
+  return Object.entries(knobs).map(([name, knob]) => ({
+    name,
+    kind: knob.kind,
+    default: knob.default,
+    unit: knob.unit,
+    ...(knob.choices === null ? {} : { choices: [...knob.choices] }),
+    ...(knob.minimum === null ? {} : { minimum: knob.minimum }),
+    ...(knob.maximum === null ? {} : { maximum: knob.maximum }),
+    ...(knob.pattern === undefined ? {} : { pattern: knob.pattern }),
+  }));
+}
 
 /** A value for every knob, typed as the knobs declare them. */
 export type ParamsOf<K extends Knobs> = {

@@ -58,15 +58,15 @@ export const Strategy = z.strictObject({
 });
 export type Strategy = z.infer<typeof Strategy>;
 
-/** A knob of a method's Python half, as call `describe` tells it. */
+/** A knob as its declaration has it, for the Python half. */
 export const KnobDescription = z.strictObject({
   name: z.string(),
   kind: z.enum(["choice", "integer", "real", "flag"]),
   default: KnobValue,
   unit: z.string(),
-  choices: z.array(KnobValue).nullable(),
-  minimum: z.number().nullable(),
-  maximum: z.number().nullable(),
-  pattern: z.string().nullable(),
+  choices: z.array(KnobValue).optional(),
+  minimum: z.number().optional(),
+  maximum: z.number().optional(),
+  pattern: z.string().optional(),
 });
 export type KnobDescription = z.infer<typeof KnobDescription>;

@@ -47,7 +47,7 @@ const SECONDS_A_KEPT_WEIGHT = 1e-7;
 /** Below this many parameters 3 bits cost more than an aggressive try may. */
 const SMALL_MODEL = 1e9;
 
-/** What an assignment looks like; the same in mixing/assignment.py of the Python half. */
+/** What an assignment looks like; it is read by mixing/assignment.py of the Python half. */
 const ASSIGNMENT = "[a-z0-9-]{5,20}=[0-9,-]+( [a-z0-9-]{5,20}=[0-9,-]+){0,31}";
 const FORMAT = /^(2|3|4|8)-bit(?:-g([1-9][0-9]*))?(-asym)?$/;
 

@@ -1,100 +1,113 @@
-"""Fields of a method's `Params`: each knob with its range and unit, checked by name.
+"""Knobs of a method. Its TypeScript half declares them; its `Params` has their names and types:
 
-@dataclass(frozen=True)
+@declared_knobs
 class Params:
-    bits: int = choice(4, choices=(2, 3, 4, 8), unit="bits")
-    group_size: int = integer(64, minimum=0, maximum=1024, unit="weights")
-    damping: float = real(0.01, minimum=0.0, maximum=1.0, unit="share of the mean diagonal")
-    symmetric: bool = flag(True)
+    bits: int
+    symmetric: bool
+
+Defaults, ranges and units come from `knobs.json`, which tests/plugins/knobs_file_test.ts writes
+from the declarations. A third party's `Params` is a plain frozen dataclass with defaults: the
+request brings what its TypeScript half declares.
 """
 
 from __future__ import annotations
 
 import difflib
+import functools
+import inspect
+import json
 import math
 import re
+import typing
 from collections.abc import Mapping, Sequence
-from dataclasses import MISSING, dataclass, field, fields
+from dataclasses import dataclass, field, fields
+from pathlib import Path
 from typing import Any, TypeVar
 
 from pare_backends.failures import CallFailure
 
-KnobValue = float | str | bool
 T = TypeVar("T")
 MOST_CHARACTERS = 65_536
 """Of a text that a knob takes: the formats of some thousand layers."""
 
 
-def choice(default: Any, *, choices: Sequence[Any], unit: str, pattern: str | None = None) -> Any:
-    """One of a few values, or any text of `pattern`, a regular expression."""
-    return _knob("choice", default, unit, choices=list(choices), pattern=pattern)
-
-
-def integer(default: int, *, minimum: int, maximum: int, unit: str) -> Any:
-    """A whole number from minimum to maximum, both included."""
-    return _knob("integer", default, unit, minimum=minimum, maximum=maximum)
-
-
-def real(default: float, *, minimum: float, maximum: float, unit: str) -> Any:
-    """A real number from minimum to maximum, both included."""
-    return _knob("real", default, unit, minimum=minimum, maximum=maximum)
-
-
-def flag(default: bool) -> Any:
-    """On or off."""
-    return _knob("flag", default, "on/off")
-
-
-def _knob(
-    kind: str,
-    default: Any,
-    unit: str,
-    choices: list[Any] | None = None,
-    minimum: float | None = None,
-    maximum: float | None = None,
-    pattern: str | None = None,
-) -> Any:
-    metadata = {
-        "kind": kind,
-        "unit": unit,
-        "choices": choices,
-        "minimum": minimum,
-        "maximum": maximum,
-        "pattern": pattern,
-    }
-    return field(default=default, metadata=metadata)
+KINDS = {"bool": "flag", "int": "integer", "float": "real", "str": "choice"}
 
 
 @dataclass(frozen=True)
 class KnobDescription:
-    """A knob as the wire describes it (`KnobDescription` of `core/schemas/action.ts`)."""
+    """A knob as its declaration has it (`KnobDescription` of `core/schemas/action.ts`)."""
 
     name: str
     kind: str
-    default: Any
+    default: float | str | bool
     unit: str
-    choices: list[Any] | None
-    minimum: float | None
-    maximum: float | None
+    choices: list[float | str | bool] | None = None
+    minimum: float | None = None
+    maximum: float | None = None
     pattern: str | None = None
 
 
-def describe_params(cls: type) -> list[KnobDescription]:
-    """The knobs of a `Params` in the order they are written."""
-    described = []
-    for knob in fields(cls):
-        if "kind" not in knob.metadata or knob.default is MISSING:
-            raise TypeError(
-                f"Cannot describe {cls.__module__}.{knob.name}: "
-                "a knob is made by choice, integer, real or flag"
-            )
-        described.append(KnobDescription(knob.name, default=knob.default, **knob.metadata))
-    return described
+@functools.cache
+def _declarations() -> dict[str, dict[str, KnobDescription]]:
+    held = json.loads(Path(__file__).with_name("knobs.json").read_text("utf-8"))
+    return {
+        method: {knob["name"]: KnobDescription(**knob) for knob in knobs}
+        for method, knobs in held.items()
+    }
 
 
-def build_params(cls: type[T], values: Mapping[str, Any]) -> T:
-    """`cls(**values)` after every name, type and range is checked; raises `CallFailure`."""
-    knobs = {knob.name: knob for knob in describe_params(cls)}
+def declared_knobs(cls: type[T]) -> type[T]:
+    """The frozen dataclass of a method of this package, with the defaults of its declaration."""
+    method = "/".join(cls.__module__.split(".")[-2:])
+    knobs = _declarations()[method]
+    names: dict[str, Any] = {}
+    for base in reversed(cls.__mro__):
+        names |= inspect.get_annotations(base)
+    if set(names) != set(knobs):
+        raise TypeError(
+            f"Cannot take {cls.__module__}.Params: its knobs {sorted(names)} are not those of "
+            f"{method} in knobs.json, {sorted(knobs)}; write that file anew"
+        )
+    cls.__annotations__ = names
+    for name, knob in knobs.items():
+        real = names[name] in (float, "float")
+        setattr(cls, name, float(knob.default) if real else knob.default)
+    made = dataclass(frozen=True)(cls)
+    made._declared = knobs  # type: ignore[attr-defined]
+    return made
+
+
+def knob_types(cls: type) -> dict[str, str]:
+    """The type of each knob of a `Params` by its name: bool, int, float or str."""
+    hints = typing.get_type_hints(cls)
+    return {
+        knob.name: getattr(hints[knob.name], "__name__", str(hints[knob.name]))
+        for knob in fields(cls)
+    }
+
+
+def declaration(cls: type) -> dict[str, KnobDescription]:
+    """What is known of a `Params`: its declaration, or of a third party's its types alone."""
+    held = getattr(cls, "_declared", None)
+    if held is not None:
+        return dict(held)
+    return {
+        name: KnobDescription(name, KINDS.get(kind, "any"), False, kind)
+        for name, kind in knob_types(cls).items()
+    }
+
+
+def build_params(
+    cls: type[T],
+    values: Mapping[str, Any],
+    declared: Sequence[KnobDescription] | None = None,
+) -> T:
+    """`cls(**values)` after every name, type and range is checked; raises `CallFailure`.
+
+    declared: what a third party's TypeScript half says of its knobs; None: `declaration(cls)`.
+    """
+    knobs = declaration(cls) if declared is None else {knob.name: knob for knob in declared}
     for name, value in values.items():
         if name not in knobs:
             raise CallFailure("bad_input", unknown_name("knob", name, list(knobs)))
@@ -108,11 +121,15 @@ def build_params(cls: type[T], values: Mapping[str, Any]) -> T:
 
 def refusal(knob: KnobDescription, value: Any) -> str | None:
     """Why the knob does not take the value; None where it does."""
+    if knob.kind == "any":
+        return None
     if knob.kind == "flag":
         return None if isinstance(value, bool) else "it must be true or false"
     if knob.kind == "choice":
+        if knob.choices is None:
+            return None if isinstance(value, str) else "it must be a text"
         # True == 1 in Python: a flag is no number here.
-        allowed = knob.choices or []
+        allowed = knob.choices
         same = any(value == c and isinstance(value, bool) == isinstance(c, bool) for c in allowed)
         if knob.pattern is not None and isinstance(value, str) and len(value) <= MOST_CHARACTERS:
             same = same or re.fullmatch(knob.pattern, value) is not None
@@ -132,3 +149,23 @@ def unknown_name(kind: str, name: str, known: Sequence[str]) -> str:
     match = next((k for k in known if near and k.lower() == near[0]), None)
     hint = f' Did you mean "{match}"?' if match is not None else ""
     return f'Unknown {kind} "{name}".{hint} Known: {", ".join(sorted(known))}'
+
+
+def choice(default: Any, *, choices: Sequence[Any], unit: str, pattern: str | None = None) -> Any:
+    """A plugin's of before, which said its ranges here too: they are its TypeScript half's now."""
+    return field(default=default)
+
+
+def integer(default: int, *, minimum: int, maximum: int, unit: str) -> Any:
+    """As `choice`, of a whole number."""
+    return field(default=default)
+
+
+def real(default: float, *, minimum: float, maximum: float, unit: str) -> Any:
+    """As `choice`, of a real number."""
+    return field(default=default)
+
+
+def flag(default: bool) -> Any:
+    """As `choice`, of what is on or off."""
+    return field(default=default)

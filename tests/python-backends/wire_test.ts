@@ -166,15 +166,13 @@ Deno.test("NaN and infinities cross the wire", async () => {
   const outcome = await runScripted(
     `for value in (float("nan"), float("inf"), float("-inf"), 1.5):
     report.alert("value", str(value))
-return {"methods": [{"agent": "a", "method": "m", "knobs": [{"name": "k", "kind": "real",
-    "default": float("nan"), "unit": "1", "choices": None, "minimum": 0.0, "maximum": 1.0,
-    "pattern": None}]}]}`,
+return {"methods": [{"agent": "a", "method": "m", "knobs": {"k": float("nan")}}]}`,
     { onEvent: (event) => event.event === "alert" && values.push(Number(event.evidence)) },
   );
   assert.equal(values.length, 4);
   assert(outcome.ok, JSON.stringify(outcome));
-  // A knob may be text: the string is what the schema takes.
-  assert.equal(outcome.value.methods[0]?.knobs[0]?.default, "NaN");
+  // A type is text: the string is what the schema takes.
+  assert.equal(outcome.value.methods[0]?.knobs["k"], "NaN");
 });
 
 Deno.test("spans come with the outcome, also of a call that fails", async () => {

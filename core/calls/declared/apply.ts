@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { KnobValue } from "../../schemas/action.ts";
+import { KnobDescription, KnobValue } from "../../schemas/action.ts";
 import { ArtifactFigure, FloatPart, MAX_FIGURES } from "../../schemas/artifact.ts";
 import { CpuPower } from "../../schemas/energy.ts";
 import { OwnFacts } from "../../schemas/facts.ts";
@@ -30,6 +30,9 @@ export const apply = defineCall("apply", {
     layer_cache: z.string().nullable().optional().describe("the parent's rounded layers, kept"),
     device: z.enum(["cpu", "cuda"]).optional().describe("whose energy is counted; absent: cpu"),
     cpu_power: CpuPower.nullable().optional().describe("by which an estimate of it counts"),
+    knobs: z.array(KnobDescription).optional().describe(
+      "what a third party's method declares; absent: the method is pare's, whose knobs Python has",
+    ),
   },
   result: z.strictObject({
     size_bytes: z.int(),

@@ -1,8 +1,7 @@
 import { z } from "zod";
-import { KnobDescription } from "../../schemas/action.ts";
 import { defineCall } from "../define_call.ts";
 
-/** Knobs of every Python method: for the conformance test. */
+/** Knobs of every Python method by name and type: for the conformance test. */
 export const describe = defineCall("describe", {
   request: {
     python_path: z.string().optional().describe("only this file: a third party's Python half"),
@@ -11,7 +10,7 @@ export const describe = defineCall("describe", {
     methods: z.array(z.strictObject({
       agent: z.string(),
       method: z.string(),
-      knobs: z.array(KnobDescription),
+      knobs: z.record(z.string(), z.string()).describe("type by name: bool, int, float or str"),
     })),
   }),
 });

@@ -8,18 +8,17 @@ from typing import Any
 from pare_backends.cache.policy import ByScores, CachePolicy, Seen
 from pare_backends.checkpoint.setting import NewSetting
 from pare_backends.failures import CallFailure
-from pare_backends.knobs import choice, integer, real
 
 
 @dataclass(frozen=True)
 class BudgetParams:
     """Knobs of a budget; the same as in plugins/kv_cache/_cache.ts."""
 
-    budget_in: str = choice("tokens", choices=("tokens", "share"), unit="name")
-    budget: int = integer(512, minimum=16, maximum=131072, unit="tokens")
-    share: float = real(0.25, minimum=0.01, maximum=0.99, unit="share of the prompt")
-    sinks: int = integer(0, minimum=0, maximum=64, unit="tokens")
-    window: int = integer(32, minimum=1, maximum=512, unit="tokens")
+    budget_in: str = "tokens"
+    budget: int = 512
+    share: float = 0.25
+    sinks: int = 0
+    window: int = 32
 
 
 class ByBudget(ByScores):

@@ -20,7 +20,7 @@ from pare_backends.checkpoint import (
 from pare_backends.checkpoint.forms import GridTensor
 from pare_backends.checkpoint.setting import NewSetting, Setting, methods_in, write_setting
 from pare_backends.failures import CallFailure
-from pare_backends.knobs import build_params, unknown_name
+from pare_backends.knobs import KnobDescription, build_params, unknown_name
 from pare_backends.measuring.action_energy import ActionEnergy
 from pare_backends.measuring.energy_tables import CpuPower
 from pare_backends.method_file import load_method_file
@@ -64,13 +64,15 @@ class ApplyRequest:
     """Whose energy is counted: cpu or cuda."""
     cpu_power: CpuPower | None = None
     """By which an estimate of it counts; None: an unknown processor."""
+    knobs: list[KnobDescription] | None = None
+    """What a third party's method declares; absent: the method is pare's."""
 
 
 def run(request: ApplyRequest, report: Report) -> dict[str, Any]:
     """What was written: bytes on disk and by formula, bits, the model that it is now, peak memory
     of this process."""
     module = method_module(request)
-    params = build_params(module.Params, request.params)
+    params = build_params(module.Params, request.params, request.knobs)
     output = Path(request.output_dir)
     if output.exists() and any(output.iterdir()):
         raise CallFailure("bad_input", f"Cannot write to {output}: it is not empty")

@@ -1,4 +1,5 @@
-"""Call `describe`: the knobs of every method, for the comparison with the TypeScript half."""
+"""Call `describe`: the knobs of every method by name and type, for the comparison with the
+TypeScript half."""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pare_backends.checkpoint.setting import methods_in
-from pare_backends.knobs import describe_params
+from pare_backends.knobs import knob_types
 from pare_backends.method_file import load_method_file
 from pare_backends.progress import Report
 
@@ -26,14 +27,14 @@ def run(request: Request, report: Report) -> dict[str, Any]:
     """Agents, their methods and knobs, by name; the agent of a third party's file is its folder."""
     if request.python_path is not None:
         path = Path(request.python_path)
-        knobs = describe_params(load_method_file(path).Params)
+        knobs = knob_types(load_method_file(path).Params)
         return {"methods": [{"agent": path.parent.name, "method": path.stem, "knobs": knobs}]}
     return {
         "methods": [
             {
                 "agent": agent,
                 "method": method,
-                "knobs": describe_params(method_params(agent, method)),
+                "knobs": knob_types(method_params(agent, method)),
             }
             for agent, method in method_files()
         ]

@@ -6,39 +6,29 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from pare_backends.checkpoint import Checkpoint
 from pare_backends.codec.blocks import check_encodable, matrix_shape
 from pare_backends.codec.composing import CodeScoring, open_codes
 from pare_backends.codec.settings import settings_of
 from pare_backends.failures import CallFailure
-from pare_backends.knobs import choice, integer, real
+from pare_backends.knobs import declared_knobs
 from pare_backends.methods.context import Context
 from pare_backends.quantization.mixing.assignment import assignment_text
 from pare_backends.quantization.mixing.candidates import decisions_of
 from pare_backends.quantization.mixing.score import Score
 from pare_backends.quantization.mixing.solve import best_mix
 
-CODECS = (
-    "seedlm-vptq-hyper_compression",
-    "seedlm-hyper_compression",
-    "seedlm-vptq",
-    "vptq-hyper_compression",
-)
 
-
-@dataclass(frozen=True)
+@declared_knobs
 class Params:
-    """Knobs; the same as in plugins/codec/compose.ts."""
+    """Knobs, as plugins/codec/compose.ts declares them."""
 
-    average_bits: float = real(4.0, minimum=2.0, maximum=6.5, unit="bits per weight")
-    layer_codecs: str = choice(CODECS[0], choices=CODECS, unit="codecs that a layer may have")
-    scored_by: str = choice(
-        "fisher", choices=("kl", "fisher", "reconstruction"), unit="scorer of a layer"
-    )
-    samples: int = integer(8, minimum=1, maximum=512, unit="calibration windows")
-    seqlen: int = integer(256, minimum=16, maximum=4096, unit="tokens of a window")
+    average_bits: float
+    layer_codecs: str
+    scored_by: str
+    samples: int
+    seqlen: int
 
 
 def apply(checkpoint: Checkpoint, params: Params, context: Context) -> Checkpoint:

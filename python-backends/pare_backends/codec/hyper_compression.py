@@ -9,29 +9,25 @@ pairs may be entropy coded, as points near the mean are met more often.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from pare_backends.checkpoint import Checkpoint
 from pare_backends.codec.blocks import check_encodable
 from pare_backends.codec.lattice_points import fitted
 from pare_backends.failures import CallFailure
-from pare_backends.knobs import choice, flag, real
+from pare_backends.knobs import declared_knobs
 from pare_backends.methods.context import Context
 
 
-@dataclass(frozen=True)
+@declared_knobs
 class Params:
-    """Knobs; the same as in plugins/codec/hyper_compression.ts."""
+    """Knobs, as plugins/codec/hyper_compression.ts declares them."""
 
-    lattice_points: int = choice(1600, choices=(100, 400, 1600, 6400), unit="points of the lattice")
-    outer_classes: int = choice(3, choices=(1, 2, 3), unit="classes outside the square")
-    entropy_coded: bool = flag(False)
-    raw_above: float = real(0.2, minimum=0.01, maximum=1, unit="mean error in standard deviations")
-    targets: str = choice(
-        "linear", choices=("linear", "embedding", "all"), unit="part of the model"
-    )
+    lattice_points: int
+    outer_classes: int
+    entropy_coded: bool
+    raw_above: float
+    targets: str
 
 
 def apply(checkpoint: Checkpoint, params: Params, context: Context) -> Checkpoint:

@@ -10,7 +10,6 @@ keeps, as an exponent of 4 bits does not reach down to the weights of a large mo
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,9 +18,9 @@ from pare_backends.checkpoint import Checkpoint, SeedTensor
 from pare_backends.checkpoint.forms.seeds import SeedProfile
 from pare_backends.codec.blocks import check_layers, matrix_shape
 from pare_backends.codec.finished_layers import FinishedLayers
-from pare_backends.codec.seed_search import RULES, SeedTable, search, seed_table
+from pare_backends.codec.seed_search import SeedTable, search, seed_table
 from pare_backends.failures import CallFailure
-from pare_backends.knobs import choice
+from pare_backends.knobs import declared_knobs
 from pare_backends.methods.context import Context
 
 if TYPE_CHECKING:
@@ -32,14 +31,14 @@ PART_BLOCKS = 1 << 17
 a minute with 16."""
 
 
-@dataclass(frozen=True)
+@declared_knobs
 class Params:
-    """Knobs; the same as in plugins/codec/seedlm.ts."""
+    """Knobs, as plugins/codec/seedlm.ts declares them."""
 
-    seed_bits: int = choice(12, choices=(8, 10, 12, 14, 16), unit="bits of a seed")
-    block_weights: int = choice(8, choices=(4, 6, 8, 12, 16), unit="weights a block")
-    coefficients: int = choice(3, choices=(2, 3, 4), unit="coefficients a block")
-    exponent_rule: str = choice("ceil", choices=RULES, unit="name")
+    seed_bits: int
+    block_weights: int
+    coefficients: int
+    exponent_rule: str
 
 
 def apply(checkpoint: Checkpoint, params: Params, context: Context) -> Checkpoint:

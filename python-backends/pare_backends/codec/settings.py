@@ -15,6 +15,7 @@ from pare_backends.codec import seedlm, vptq
 from pare_backends.codec.lattice_points import fitted
 from pare_backends.codec.seed_search import SeedTable, seed_table
 from pare_backends.failures import CallFailure
+from pare_backends.knobs import build_params
 
 if TYPE_CHECKING:
     import torch
@@ -102,7 +103,8 @@ class Vectors:
             moments, tokens = vptq.second_moments(None, given, moments, tokens)
         if tokens == 0:
             return None
-        params = vptq.Params(self.vector_length, self.centroid_bits, refits=0)
+        own = {"vector_length": self.vector_length, "centroid_bits": self.centroid_bits}
+        params = build_params(vptq.Params, {**own, "refits": 0})
         rows, columns = matrix.weights.shape
         weights = torch.from_numpy(matrix.weights)
         parts, _ = vptq.encode(matrix.layer, weights, moments, params, matrix.seed)

@@ -23,7 +23,7 @@ from pare_backends.codec.blocks import check_encodable
 from pare_backends.codec.finished_layers import FinishedLayers
 from pare_backends.codec.vector_search import Coded, Target, search
 from pare_backends.failures import CallFailure
-from pare_backends.knobs import choice, integer, real
+from pare_backends.knobs import declared_knobs
 from pare_backends.methods.context import Context
 from pare_backends.pruning.block_pass import Block, BlockPass, Inputs
 from pare_backends.pruning.calibrated import all_experts, on_device
@@ -32,20 +32,18 @@ if TYPE_CHECKING:
     import torch
 
 
-@dataclass(frozen=True)
+@declared_knobs
 class Params:
-    """Knobs; the same as in plugins/codec/vptq.ts."""
+    """Knobs, as plugins/codec/vptq.ts declares them."""
 
-    vector_length: int = choice(4, choices=(2, 3, 4, 6, 8), unit="weights a vector")
-    centroid_bits: int = choice(8, choices=(4, 6, 8, 9, 10, 12), unit="bits of a centroid's number")
-    residual_bits: int = choice(0, choices=(0, 4, 6, 8), unit="bits of a second centroid's number")
-    codebook_share: float = real(0.2, minimum=0.02, maximum=2, unit="bits per weight")
-    outlier_share: float = real(0.0, minimum=0, maximum=0.1, unit="share of the columns")
-    refits: int = integer(2, minimum=0, maximum=4, unit="times")
-    dampening: float = real(
-        0.01, minimum=0.001, maximum=0.2, unit="share of the Hessian's mean diagonal"
-    )
-    samples: int = integer(16, minimum=1, maximum=512, unit="calibration windows")
+    vector_length: int
+    centroid_bits: int
+    residual_bits: int
+    codebook_share: float
+    outlier_share: float
+    refits: int
+    dampening: float
+    samples: int
 
 
 def apply(checkpoint: Checkpoint, params: Params, context: Context) -> Checkpoint:

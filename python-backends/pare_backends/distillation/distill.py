@@ -10,12 +10,10 @@ values of it). Intel Neural Compressor, which names a distillation too, has none
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pare_backends.checkpoint import Checkpoint
 from pare_backends.checkpoint.empty_model import load_config
-from pare_backends.distillation.divergence import DIVERGENCES, FORWARD
 from pare_backends.distillation.loss import DistillationLoss, Mix, layer_map, reward_weights
 from pare_backends.distillation.teacher import Kept, TeacherRows, teacher_dir, teacher_rows
 from pare_backends.distillation.trained_student import (
@@ -27,7 +25,7 @@ from pare_backends.distillation.trained_student import (
     student_of,
 )
 from pare_backends.failures import CallFailure
-from pare_backends.knobs import choice, integer, real
+from pare_backends.knobs import declared_knobs
 from pare_backends.methods.context import Context
 from pare_backends.training import Trained, held_out_loss, hold_out, train
 
@@ -35,17 +33,17 @@ if TYPE_CHECKING:
     import torch
 
 
-@dataclass(frozen=True)
+@declared_knobs
 class Params(StudentKnobs):
-    """Knobs; the same as in plugins/distillation/distill.ts."""
+    """Knobs, as plugins/distillation/distill.ts declares them."""
 
-    kd_temperature: float = real(2.0, minimum=1.0, maximum=5.0, unit="divisor of the logits")
-    kd_share: float = real(0.5, minimum=0.1, maximum=1.0, unit="share of the loss")
-    divergence: str = choice(FORWARD, choices=DIVERGENCES, unit="name")
-    jsd_beta: float = real(0.5, minimum=0.0, maximum=1.0, unit="share of the teacher")
-    hidden_weight: float = real(0.0, minimum=0.0, maximum=1.0, unit="times the distance")
-    reward_strength: float = real(0.0, minimum=0.0, maximum=2.0, unit="standard deviations")
-    top_k: int = integer(64, minimum=1, maximum=4096, unit="tokens")
+    kd_temperature: float
+    kd_share: float
+    divergence: str
+    jsd_beta: float
+    hidden_weight: float
+    reward_strength: float
+    top_k: int
 
 
 def apply(checkpoint: Checkpoint, params: Params, context: Context) -> Checkpoint:

@@ -28,7 +28,7 @@ from pare_backends.distillation.trained_student import (
     student_of,
 )
 from pare_backends.failures import CallFailure
-from pare_backends.knobs import integer, real
+from pare_backends.knobs import declared_knobs
 from pare_backends.methods.context import Context
 from pare_backends.training import Trained, held_out_loss, hold_out, train
 
@@ -39,15 +39,15 @@ IGNORED = -100
 """The label of a token that does not count, in trl as in transformers."""
 
 
-@dataclass(frozen=True)
+@declared_knobs
 class Params(StudentKnobs):
-    """Knobs; the same as in plugins/distillation/gkd.ts."""
+    """Knobs, as plugins/distillation/gkd.ts declares them."""
 
-    on_policy: float = real(0.5, minimum=0.0, maximum=1.0, unit="share of the steps")
-    jsd_beta: float = real(0.5, minimum=0.0, maximum=1.0, unit="share of the teacher")
-    sampling_temperature: float = real(0.9, minimum=0.1, maximum=2.0, unit="divisor of the logits")
-    prefix_tokens: int = integer(32, minimum=4, maximum=1024, unit="tokens")
-    max_new_tokens: int = integer(64, minimum=4, maximum=1024, unit="tokens")
+    on_policy: float
+    jsd_beta: float
+    sampling_temperature: float
+    prefix_tokens: int
+    max_new_tokens: int
 
 
 def apply(checkpoint: Checkpoint, params: Params, context: Context) -> Checkpoint:

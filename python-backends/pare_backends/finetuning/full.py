@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from pare_backends.checkpoint import Checkpoint
 from pare_backends.failures import CallFailure
 from pare_backends.finetuning.factors import check_trainable
 from pare_backends.finetuning.tuning import tune
 from pare_backends.finetuning.whole_weights import open_weights, trained_names, with_parameters
-from pare_backends.knobs import real
+from pare_backends.knobs import declared_knobs
 from pare_backends.methods.context import Context
 from pare_backends.training.knobs import TrainingKnobs
 
@@ -18,11 +16,11 @@ MOST_PARAMETERS = 500_000_000
 beside them: low-rank factors are the way then. The same as in plugins/finetuning/full.ts."""
 
 
-@dataclass(frozen=True)
+@declared_knobs
 class Params(TrainingKnobs):
-    """Knobs; the same as in plugins/finetuning/full.ts."""
+    """Knobs, as plugins/finetuning/full.ts declares them."""
 
-    lr: float = real(2e-5, minimum=1e-6, maximum=1e-3, unit="step of AdamW at its highest")
+    lr: float
 
 
 def apply(checkpoint: Checkpoint, params: Params, context: Context) -> Checkpoint:

@@ -4,7 +4,7 @@ keeps it beside them."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from pare_backends.checkpoint import Checkpoint
 from pare_backends.failures import CallFailure
@@ -19,21 +19,21 @@ from pare_backends.finetuning.factors import (
     wrap,
 )
 from pare_backends.finetuning.tuning import tune
-from pare_backends.knobs import choice, flag, integer, real
+from pare_backends.knobs import declared_knobs
 from pare_backends.methods.context import Context
 from pare_backends.training.knobs import TrainingKnobs
 
 
-@dataclass(frozen=True)
+@declared_knobs
 class Params(TrainingKnobs):
-    """Knobs; the same as in plugins/finetuning/lora.ts."""
+    """Knobs, as plugins/finetuning/lora.ts declares them."""
 
-    rank: int = integer(8, minimum=1, maximum=64, unit="columns of each low-rank factor")
-    alpha: int = integer(16, minimum=1, maximum=128, unit="scale of the product, times the rank")
-    dropout: float = real(0.0, minimum=0.0, maximum=0.2, unit="share of the inputs")
-    dora: bool = flag(False)
-    targets: str = choice("all", choices=("all", "attention", "mlp"), unit="layers")
-    merge: bool = flag(True)
+    rank: int
+    alpha: int
+    dropout: float
+    dora: bool
+    targets: str
+    merge: bool
 
 
 def apply(checkpoint: Checkpoint, params: Params, context: Context) -> Checkpoint:

@@ -4,7 +4,7 @@ trains; then the factors are added to the float weights, or kept beside them."""
 from __future__ import annotations
 
 import gc
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from pare_backends.checkpoint import Checkpoint
 from pare_backends.failures import CallFailure
@@ -17,19 +17,19 @@ from pare_backends.finetuning.factors import (
     wrap,
 )
 from pare_backends.finetuning.tuning import tune
-from pare_backends.knobs import flag, integer, real
+from pare_backends.knobs import declared_knobs
 from pare_backends.methods.context import Context
 from pare_backends.training.knobs import TrainingKnobs
 
 
-@dataclass(frozen=True)
+@declared_knobs
 class Params(TrainingKnobs):
-    """Knobs; the same as in plugins/finetuning/qlora.ts."""
+    """Knobs, as plugins/finetuning/qlora.ts declares them."""
 
-    rank: int = integer(8, minimum=1, maximum=64, unit="columns of each low-rank factor")
-    alpha: int = integer(16, minimum=1, maximum=128, unit="scale of the product, times the rank")
-    dropout: float = real(0.0, minimum=0.0, maximum=0.2, unit="share of the inputs")
-    merge: bool = flag(True)
+    rank: int
+    alpha: int
+    dropout: float
+    merge: bool
 
 
 def apply(checkpoint: Checkpoint, params: Params, context: Context) -> Checkpoint:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pare_backends.cache.method import BudgetParams, ByBudget, policy_setting
@@ -10,7 +9,7 @@ from pare_backends.cache.policy import Seen
 from pare_backends.checkpoint import Checkpoint
 from pare_backends.checkpoint.setting import NewSetting
 from pare_backends.failures import CallFailure
-from pare_backends.knobs import choice, integer
+from pare_backends.knobs import declared_knobs
 
 if TYPE_CHECKING:
     import torch
@@ -18,12 +17,12 @@ if TYPE_CHECKING:
     from pare_backends.methods.context import Context
 
 
-@dataclass(frozen=True)
+@declared_knobs
 class Params(BudgetParams):
-    """Knobs; the same as in plugins/kv_cache/snapkv.ts."""
+    """Knobs, as plugins/kv_cache/snapkv.ts declares them."""
 
-    kernel: int = integer(5, minimum=1, maximum=63, unit="tokens")
-    pool: str = choice("mean", choices=("mean", "max"), unit="name")
+    kernel: int
+    pool: str
 
 
 class SnapKV(ByBudget):

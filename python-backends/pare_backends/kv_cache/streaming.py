@@ -10,7 +10,7 @@ from pare_backends.cache.method import policy_setting
 from pare_backends.cache.policy import ByPlace
 from pare_backends.checkpoint import Checkpoint
 from pare_backends.checkpoint.setting import NewSetting
-from pare_backends.knobs import integer
+from pare_backends.knobs import declared_knobs
 
 if TYPE_CHECKING:
     import torch
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from pare_backends.methods.context import Context
 
 
-@dataclass(frozen=True)
+@declared_knobs
 class Params:
-    """Knobs; the same as in plugins/kv_cache/streaming.ts."""
+    """Knobs, as plugins/kv_cache/streaming.ts declares them."""
 
-    sinks: int = integer(4, minimum=0, maximum=64, unit="tokens")
-    window: int = integer(512, minimum=16, maximum=131072, unit="tokens")
+    sinks: int
+    window: int
 
 
 @dataclass(frozen=True)

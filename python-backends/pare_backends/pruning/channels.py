@@ -17,11 +17,11 @@ import numpy as np
 
 from pare_backends.checkpoint import Checkpoint
 from pare_backends.failures import CallFailure
-from pare_backends.knobs import choice, integer, real
+from pare_backends.knobs import declared_knobs
 from pare_backends.methods.context import Context
 from pare_backends.models.blocks import blocks_of
 from pare_backends.models.facts import WIDTH_KEYS
-from pare_backends.pruning.importance import IMPORTANCES, Taylor, weight_scores
+from pare_backends.pruning.importance import Taylor, weight_scores
 from pare_backends.pruning.plain_config import check_built, check_floats, config_object
 from pare_backends.pruning.rounds import left_by_round
 from pare_backends.pruning.units import (
@@ -43,17 +43,17 @@ from pare_backends.pruning.units import (
 UNITS = ("kv_heads", "query_heads")
 
 
-@dataclass(frozen=True)
+@declared_knobs
 class Params:
-    """Knobs; the same as in plugins/pruning/channels.ts."""
+    """Knobs, as plugins/pruning/channels.ts declares them."""
 
-    mlp_ratio: float = real(0.25, minimum=0.0, maximum=0.5, unit="share of the MLP channels")
-    attention_ratio: float = real(0.0, minimum=0.0, maximum=0.5, unit="share of the heads")
-    attention_unit: str = choice("kv_heads", choices=UNITS, unit="what of the attention goes")
-    importance: str = choice("taylor", choices=IMPORTANCES, unit="what weighs a channel or head")
-    samples: int = integer(16, minimum=8, maximum=64, unit="calibration windows")
-    rounds: int = integer(1, minimum=1, maximum=8, unit="rounds")
-    round_to: int = choice(32, choices=(8, 16, 32, 64), unit="channels")
+    mlp_ratio: float
+    attention_ratio: float
+    attention_unit: str
+    importance: str
+    samples: int
+    rounds: int
+    round_to: int
 
 
 @dataclass(frozen=True)

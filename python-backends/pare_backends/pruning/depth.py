@@ -8,12 +8,12 @@ calibration windows (ShortGPT, arXiv 2403.03853), or by the loss on them without
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from pare_backends.checkpoint import Checkpoint
 from pare_backends.failures import CallFailure
-from pare_backends.knobs import choice, integer
+from pare_backends.knobs import declared_knobs
 from pare_backends.methods.context import Context
 from pare_backends.models.blocks import Blocks, are_alike, blocks_of
 from pare_backends.pruning.block_scores import influences, losses_without, skipped
@@ -32,16 +32,16 @@ BY_NUMBER = ("scale_attn_by_inverse_layer_idx",)
 """What makes a block compute by its own number: renumbered, it would be another."""
 
 
-@dataclass(frozen=True)
+@declared_knobs
 class Params:
-    """Knobs; the same as in plugins/pruning/depth.ts."""
+    """Knobs, as plugins/pruning/depth.ts declares them."""
 
-    blocks: int = integer(1, minimum=1, maximum=32, unit="blocks")
-    importance: str = choice("block_influence", choices=tuple(FIGURES), unit="what weighs a block")
-    samples: int = integer(16, minimum=8, maximum=64, unit="calibration windows")
-    rounds: int = integer(1, minimum=1, maximum=32, unit="rounds")
-    keep_first: int = integer(0, minimum=0, maximum=8, unit="blocks")
-    keep_last: int = integer(0, minimum=0, maximum=8, unit="blocks")
+    blocks: int
+    importance: str
+    samples: int
+    rounds: int
+    keep_first: int
+    keep_last: int
 
 
 def apply(checkpoint: Checkpoint, params: Params, context: Context) -> Checkpoint:

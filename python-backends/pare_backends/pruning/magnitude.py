@@ -12,23 +12,21 @@ import numpy as np
 
 from pare_backends.checkpoint import Checkpoint
 from pare_backends.checkpoint.forms.floats import half
-from pare_backends.knobs import choice, real
+from pare_backends.knobs import declared_knobs
 from pare_backends.methods.context import Context
-from pare_backends.pruning.unstructured import PATTERNS, STORED_AS, check_layers, stored
+from pare_backends.pruning.unstructured import PATTERNS, check_layers, stored
 
 LOW_BITS = 16
 
 
-@dataclass(frozen=True)
+@declared_knobs
 class Params:
-    """Knobs; the same as in plugins/pruning/magnitude.ts."""
+    """Knobs, as plugins/pruning/magnitude.ts declares them."""
 
-    sparsity: float = real(0.5, minimum=0.1, maximum=0.7, unit="share of the weights that is zero")
-    pattern: str = choice(
-        "unstructured", choices=("unstructured", *PATTERNS), unit="where zeros may lie"
-    )
-    scope: str = choice("layer", choices=("layer", "global"), unit="what the share is of")
-    stored_as: str = choice("bitmask", choices=STORED_AS, unit="how weights are stored")
+    sparsity: float
+    pattern: str
+    scope: str
+    stored_as: str
 
 
 @dataclass(frozen=True)

@@ -6,38 +6,33 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from pare_backends.checkpoint import Checkpoint
 from pare_backends.failures import CallFailure
-from pare_backends.knobs import choice, integer, real
+from pare_backends.knobs import declared_knobs
 from pare_backends.methods.context import Context
 from pare_backends.pruning.block_pass import Inputs
-from pare_backends.pruning.calibrated import LAYER_SPARSITY, Rule, prune
-from pare_backends.pruning.unstructured import PATTERNS, STORED_AS, ZEROS_OF_PRUNING
+from pare_backends.pruning.calibrated import Rule, prune
+from pare_backends.pruning.unstructured import ZEROS_OF_PRUNING
 
 if TYPE_CHECKING:
     import torch
 
 
-@dataclass(frozen=True)
+@declared_knobs
 class Params:
-    """Knobs; the same as in plugins/pruning/sparsegpt.ts."""
+    """Knobs, as plugins/pruning/sparsegpt.ts declares them."""
 
-    sparsity: float = real(0.5, minimum=0.1, maximum=0.7, unit="share of the weights that is zero")
-    pattern: str = choice(
-        "unstructured", choices=("unstructured", *PATTERNS), unit="where zeros may lie"
-    )
-    layer_sparsity: str = choice("uniform", choices=LAYER_SPARSITY, unit="how the share is spread")
-    samples: int = integer(16, minimum=1, maximum=512, unit="calibration windows")
-    tokens: int = integer(256, minimum=16, maximum=4096, unit="tokens of a window")
-    stored_as: str = choice("bitmask", choices=STORED_AS, unit="how weights are stored")
-    block_size: int = choice(128, choices=(32, 64, 128, 256, 512), unit="columns")
-    dampening: float = real(
-        0.01, minimum=0.001, maximum=0.2, unit="share of the Hessian's mean diagonal"
-    )
+    sparsity: float
+    pattern: str
+    layer_sparsity: str
+    samples: int
+    tokens: int
+    stored_as: str
+    block_size: int
+    dampening: float
 
 
 def apply(checkpoint: Checkpoint, params: Params, context: Context) -> Checkpoint:

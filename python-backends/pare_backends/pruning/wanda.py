@@ -4,32 +4,28 @@ arithmetic."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pare_backends.checkpoint import Checkpoint
-from pare_backends.knobs import choice, integer, real
+from pare_backends.knobs import declared_knobs
 from pare_backends.methods.context import Context
 from pare_backends.pruning.block_pass import Inputs
-from pare_backends.pruning.calibrated import LAYER_SPARSITY, Rule, prune, row_norms
-from pare_backends.pruning.unstructured import PATTERNS, STORED_AS
+from pare_backends.pruning.calibrated import Rule, prune, row_norms
 
 if TYPE_CHECKING:
     import torch
 
 
-@dataclass(frozen=True)
+@declared_knobs
 class Params:
-    """Knobs; the same as in plugins/pruning/wanda.ts."""
+    """Knobs, as plugins/pruning/wanda.ts declares them."""
 
-    sparsity: float = real(0.5, minimum=0.1, maximum=0.7, unit="share of the weights that is zero")
-    pattern: str = choice(
-        "unstructured", choices=("unstructured", *PATTERNS), unit="where zeros may lie"
-    )
-    layer_sparsity: str = choice("uniform", choices=LAYER_SPARSITY, unit="how the share is spread")
-    samples: int = integer(16, minimum=1, maximum=512, unit="calibration windows")
-    tokens: int = integer(256, minimum=16, maximum=4096, unit="tokens of a window")
-    stored_as: str = choice("bitmask", choices=STORED_AS, unit="how weights are stored")
+    sparsity: float
+    pattern: str
+    layer_sparsity: str
+    samples: int
+    tokens: int
+    stored_as: str
 
 
 def apply(checkpoint: Checkpoint, params: Params, context: Context) -> Checkpoint:

@@ -4,34 +4,32 @@ block, by the sign of the gradient (arXiv 2309.05516)."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from pare_backends.checkpoint import Checkpoint, GridTensor
 from pare_backends.failures import CallFailure
-from pare_backends.knobs import choice, flag, integer, real
+from pare_backends.knobs import declared_knobs
 from pare_backends.methods.context import Context
 from pare_backends.quantization.layer_checks import check_layers, check_sides
 from pare_backends.quantization.libraries.extract import grid_tensor
 
-GROUP_SIZES = (-1, 16, 32, 48, 64, 96, 128, 192, 256)
 BATCH = 4
 SIDES = 32
 """What must divide both sides of a layer, by auto-round's own rule (layer_config_resolver.py)."""
 OWN_TOKENS = "AutoRound learns each expert's rounding from the tokens that are sent to it"
 
 
-@dataclass(frozen=True)
+@declared_knobs
 class Params:
-    """Knobs; the same as in plugins/quantization/autoround.ts."""
+    """Knobs, as plugins/quantization/autoround.ts declares them."""
 
-    bits: int = choice(4, choices=(2, 3, 4, 8), unit="bits per weight")
-    group_size: int = choice(64, choices=GROUP_SIZES, unit="weights a scale, -1 = whole row")
-    symmetric: bool = flag(True)
-    iters: int = integer(8, minimum=1, maximum=1000, unit="steps a block")
-    samples: int = integer(8, minimum=1, maximum=512, unit="calibration windows")
-    lr: float = real(0.005, minimum=0.0005, maximum=0.2, unit="step of rounding and clipping")
-    seqlen: int = integer(256, minimum=16, maximum=4096, unit="tokens of a window")
+    bits: int
+    group_size: int
+    symmetric: bool
+    iters: int
+    samples: int
+    lr: float
+    seqlen: int
 
 
 def apply(checkpoint: Checkpoint, params: Params, context: Context) -> Checkpoint:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from pare_backends.checkpoint import Checkpoint, GridTensor
-from pare_backends.knobs import choice, flag, integer
+from pare_backends.knobs import declared_knobs
 from pare_backends.methods.context import Context
 from pare_backends.pruning.block_pass import Block, BlockPass, Inputs
 from pare_backends.pruning.calibrated import all_experts, on_device
@@ -28,24 +28,21 @@ from pare_backends.quantization.head import round_outer
 from pare_backends.quantization.layer_checks import check_layers
 from pare_backends.quantization.rounding import round_matrix
 
-GROUP_SIZES = (-1, 16, 32, 48, 64, 96, 128, 192, 256)
 COMPARED_TOKENS = 16
 """Tokens on which a fold is tried; float32 sums of more tell no more."""
 
 
-@dataclass(frozen=True)
+@declared_knobs
 class Params:
-    """Knobs; the same as in plugins/quantization/awq.ts."""
+    """Knobs, as plugins/quantization/awq.ts declares them."""
 
-    bits: int = choice(4, choices=(2, 3, 4, 8), unit="bits per weight")
-    group_size: int = choice(64, choices=GROUP_SIZES, unit="weights a scale, -1 = whole row")
-    symmetric: bool = flag(True)
-    search_steps: int = integer(10, minimum=2, maximum=40, unit="exponents tried")
-    samples: int = integer(16, minimum=1, maximum=512, unit="calibration windows")
-    clip: bool = flag(True)
-    targets: str = choice(
-        "linear", choices=("linear", "embedding", "all"), unit="part of the model"
-    )
+    bits: int
+    group_size: int
+    symmetric: bool
+    search_steps: int
+    samples: int
+    clip: bool
+    targets: str
 
 
 def apply(checkpoint: Checkpoint, params: Params, context: Context) -> Checkpoint:

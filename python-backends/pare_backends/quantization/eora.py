@@ -16,7 +16,7 @@ from pare_backends.checkpoint import Checkpoint, read
 from pare_backends.checkpoint.adapter import Adapter
 from pare_backends.failures import CallFailure
 from pare_backends.finetuning.factors import PREFIX, check_trainable, checked, target_modules
-from pare_backends.knobs import integer
+from pare_backends.knobs import declared_knobs
 from pare_backends.methods.context import Context
 from pare_backends.pruning.block_pass import Block, BlockPass, Inputs
 from pare_backends.pruning.calibrated import on_device
@@ -24,12 +24,12 @@ from pare_backends.quantization.correction.eigenspace import factors, weighted_e
 from pare_backends.quantization.folding.statistics import gather, read_statistics
 
 
-@dataclass(frozen=True)
+@declared_knobs
 class Params:
-    """Knobs; the same as in plugins/quantization/eora.ts."""
+    """Knobs, as plugins/quantization/eora.ts declares them."""
 
-    rank: int = integer(16, minimum=1, maximum=512, unit="columns of each low-rank factor")
-    samples: int = integer(16, minimum=1, maximum=512, unit="calibration windows")
+    rank: int
+    samples: int
 
 
 def apply(checkpoint: Checkpoint, params: Params, context: Context) -> Checkpoint:

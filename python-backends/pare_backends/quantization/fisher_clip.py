@@ -3,35 +3,30 @@ diagonal of the Fisher information, the mean squared gradient of what the model 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from pare_backends.checkpoint import Checkpoint, GridTensor
-from pare_backends.knobs import choice, flag, integer
+from pare_backends.knobs import declared_knobs
 from pare_backends.methods.context import Context
 from pare_backends.pruning.calibrated import on_device
 from pare_backends.quantization.layer_checks import check_layers
 from pare_backends.quantization.mixing.fisher import fisher_diagonal
 from pare_backends.quantization.rounding import grid, place, ranges, round_matrix
 
-GROUP_SIZES = (-1, 16, 32, 48, 64, 96, 128, 192, 256)
 LEAST_SHARE = 1e-2
 """Of a matrix's mean: what a weight counts at least, as few windows leave many near zero."""
 
 
-@dataclass(frozen=True)
+@declared_knobs
 class Params:
-    """Knobs; the same as in plugins/quantization/fisher_clip.ts."""
+    """Knobs, as plugins/quantization/fisher_clip.ts declares them."""
 
-    bits: int = choice(4, choices=(2, 3, 4, 8), unit="bits per weight")
-    group_size: int = choice(64, choices=GROUP_SIZES, unit="weights a scale, -1 = whole row")
-    symmetric: bool = flag(True)
-    samples: int = integer(16, minimum=1, maximum=512, unit="calibration windows")
-    search_steps: int = integer(21, minimum=2, maximum=100, unit="ranges tried")
-    targets: str = choice(
-        "linear", choices=("linear", "embedding", "all"), unit="part of the model"
-    )
+    bits: int
+    group_size: int
+    symmetric: bool
+    samples: int
+    search_steps: int
+    targets: str
 
 
 def apply(checkpoint: Checkpoint, params: Params, context: Context) -> Checkpoint:

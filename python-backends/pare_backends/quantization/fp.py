@@ -3,10 +3,8 @@ MXFP4 and NVIDIA's NVFP4 with a small float for the scale of each block. No cali
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from pare_backends.checkpoint import Checkpoint
-from pare_backends.knobs import choice
+from pare_backends.knobs import declared_knobs
 from pare_backends.methods.context import Context
 from pare_backends.quantization.layer_checks import check_groups
 from pare_backends.quantization.table_codes import round_to_table
@@ -14,17 +12,13 @@ from pare_backends.quantization.table_codes import round_to_table
 BLOCKS = {"mxfp4": 32, "nvfp4": 16}
 
 
-@dataclass(frozen=True)
+@declared_knobs
 class Params:
-    """Knobs; the same as in plugins/quantization/fp.ts."""
+    """Knobs, as plugins/quantization/fp.ts declares them."""
 
-    float_format: str = choice(
-        "nvfp4", choices=("nvfp4", "mxfp4", "fp8_e4m3"), unit="format of the numbers"
-    )
-    fp8_scale: str = choice("per_channel", choices=("per_channel", "per_tensor"), unit="FP8 scales")
-    targets: str = choice(
-        "linear", choices=("linear", "embedding", "all"), unit="part of the model"
-    )
+    float_format: str
+    fp8_scale: str
+    targets: str
 
 
 def apply(checkpoint: Checkpoint, params: Params, context: Context) -> Checkpoint:

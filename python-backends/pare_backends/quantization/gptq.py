@@ -5,13 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from pare_backends.checkpoint import BitmaskTensor, Checkpoint, GridTensor
-from pare_backends.knobs import choice, flag, integer, real
+from pare_backends.knobs import declared_knobs
 from pare_backends.methods.context import Context
 from pare_backends.quantization.folding.statistics import InputStatistics
 from pare_backends.quantization.head import round_outer
@@ -23,25 +22,20 @@ from pare_backends.quantization.mixing.formats import Format
 from pare_backends.quantization.rounding import round_matrix
 
 ALL_EXPERTS = "GPTQ weighs each expert's errors by all tokens of its block, however few are its own"
-GROUP_SIZES = (-1, 16, 32, 48, 64, 96, 128, 192, 256)
 
 
-@dataclass(frozen=True)
+@declared_knobs
 class Params:
-    """Knobs; the same as in plugins/quantization/gptq.ts."""
+    """Knobs, as plugins/quantization/gptq.ts declares them."""
 
-    bits: int = choice(4, choices=(2, 3, 4, 8), unit="bits per weight")
-    group_size: int = choice(64, choices=GROUP_SIZES, unit="weights a scale, -1 = whole row")
-    symmetric: bool = flag(True)
-    dampening: float = real(
-        0.01, minimum=0.001, maximum=0.2, unit="share of the Hessian's mean diagonal"
-    )
-    actorder: str = choice("static", choices=("static", "none"), unit="order of columns")
-    samples: int = integer(16, minimum=1, maximum=512, unit="calibration windows")
-    clip: bool = flag(True)
-    targets: str = choice(
-        "linear", choices=("linear", "embedding", "all"), unit="part of the model"
-    )
+    bits: int
+    group_size: int
+    symmetric: bool
+    dampening: float
+    actorder: str
+    samples: int
+    clip: bool
+    targets: str
 
 
 def apply(checkpoint: Checkpoint, params: Params, context: Context) -> Checkpoint:

@@ -9,32 +9,27 @@ error, which is what the published code stops by.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from pare_backends.checkpoint import Checkpoint, GridTensor
 from pare_backends.failures import CallFailure
-from pare_backends.knobs import choice, integer
+from pare_backends.knobs import declared_knobs
 from pare_backends.methods.context import Context
 from pare_backends.quantization.layer_checks import check_layers
 from pare_backends.quantization.rounding import grid, place, ranges, usable
 
-GROUP_SIZES = (-1, 16, 32, 48, 64, 96, 128, 192, 256)
 NORM, WEIGHT, GROWTH = 0.7, 10.0, 1.01
 CHUNK_VALUES = 1 << 17  # weights worked on at a time, as in `rounding`
 
 
-@dataclass(frozen=True)
+@declared_knobs
 class Params:
-    """Knobs; the same as in plugins/quantization/hqq.ts."""
+    """Knobs, as plugins/quantization/hqq.ts declares them."""
 
-    bits: int = choice(4, choices=(2, 3, 4, 8), unit="bits per weight")
-    group_size: int = choice(64, choices=GROUP_SIZES, unit="weights a scale, -1 = whole row")
-    iters: int = integer(20, minimum=1, maximum=100, unit="steps")
-    targets: str = choice(
-        "linear", choices=("linear", "embedding", "all"), unit="part of the model"
-    )
+    bits: int
+    group_size: int
+    iters: int
+    targets: str
 
 
 def apply(checkpoint: Checkpoint, params: Params, context: Context) -> Checkpoint:

@@ -6,27 +6,22 @@ are what is compared."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from pare_backends.checkpoint import Checkpoint
-from pare_backends.knobs import choice, flag
+from pare_backends.knobs import declared_knobs
 from pare_backends.methods.context import Context
 from pare_backends.quantization.layer_checks import check_layers
 from pare_backends.quantization.rounding import round_matrix
 
 BITS = 8
-GROUP_SIZES = (-1, 16, 32, 48, 64, 96, 128, 192, 256)
 
 
-@dataclass(frozen=True)
+@declared_knobs
 class Params:
-    """Knobs; the same as in plugins/quantization/int8.ts."""
+    """Knobs, as plugins/quantization/int8.ts declares them."""
 
-    clip: bool = flag(False)
-    activation_group_size: int = choice(
-        -1, choices=GROUP_SIZES, unit="features a scale, -1 = whole token"
-    )
-    targets: str = choice("linear", choices=("linear", "all"), unit="part of the model")
+    clip: bool
+    activation_group_size: int
+    targets: str
 
 
 def apply(checkpoint: Checkpoint, params: Params, context: Context) -> Checkpoint:

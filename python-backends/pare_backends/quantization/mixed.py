@@ -7,49 +7,37 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 from typing import Any
 
 from pare_backends.checkpoint import Checkpoint, GridTensor
 from pare_backends.failures import CallFailure
-from pare_backends.knobs import choice, flag, integer, real
+from pare_backends.knobs import build_params, declared_knobs
 from pare_backends.methods.context import Context
 from pare_backends.quantization import autoround, gptq
 from pare_backends.quantization.layer_checks import check_layers, check_sides
 from pare_backends.quantization.layers.kept import by_kept, kept_formats, open_store
-from pare_backends.quantization.mixing.assignment import NONE, PATTERN, assigned
+from pare_backends.quantization.mixing.assignment import NONE, assigned
 from pare_backends.quantization.mixing.candidates import decisions_of
 from pare_backends.quantization.mixing.formats import Format, format_of
-from pare_backends.quantization.mixing.score import SCORERS, Score
+from pare_backends.quantization.mixing.score import Score
 from pare_backends.quantization.mixing.scores import Scoring
 from pare_backends.quantization.mixing.solve import best_mix
 
-ROUNDERS = ("rtn", "gptq", "autoround", "kept")
-GROUP_SIZES = (-1, 16, 32, 48, 64, 96, 128, 192, 256)
 
-
-@dataclass(frozen=True)
+@declared_knobs
 class Params:
-    """Knobs; the same as in plugins/quantization/mixed.ts."""
+    """Knobs, as plugins/quantization/mixed.ts declares them."""
 
-    average_bits: float = real(
-        4.0, minimum=2.0, maximum=8.5, unit="bits per weight, scales included"
-    )
-    layer_bits: str = choice(
-        "3-4-8",
-        choices=("2-3-4-8", "2-3-4", "3-4-8", "3-4", "4-8"),
-        unit="bits that a layer may have",
-    )
-    group_size: int = choice(64, choices=GROUP_SIZES, unit="weights a scale, -1 = whole row")
-    symmetric: bool = flag(True)
-    scored_by: str = choice("fisher", choices=tuple(SCORERS), unit="scorer of a layer")
-    rounded_by: str = choice("rtn", choices=ROUNDERS, unit="method that rounds")
-    assignment: str = choice(
-        NONE, choices=(NONE,), unit="format=layers of the model's order", pattern=PATTERN
-    )
-    fused_alike: bool = flag(False)
-    samples: int = integer(8, minimum=1, maximum=512, unit="calibration windows")
-    seqlen: int = integer(256, minimum=16, maximum=4096, unit="tokens of a window")
+    average_bits: float
+    layer_bits: str
+    group_size: int
+    symmetric: bool
+    scored_by: str
+    rounded_by: str
+    assignment: str
+    fused_alike: bool
+    samples: int
+    seqlen: int
 
 
 def apply(checkpoint: Checkpoint, params: Params, context: Context) -> Checkpoint:
@@ -190,7 +178,7 @@ def by_gptq(
         for format, names in modules.items()
     ]
     with context.report.span("quantize", library=True):
-        gptq.run_oneshot(model, tokenizer, windows, schemes, gptq.Params(), context)
+        gptq.run_oneshot(model, tokenizer, windows, schemes, build_params(gptq.Params, {}), context)
     with context.report.span("extract"):
         return {
             layer: gptq.read_layer(
@@ -205,7 +193,10 @@ def by_autoround(
 ) -> dict[str, GridTensor]:
     """All layers in one pass of AutoRound, block by block, each in its own format."""
     own = {
-        layer: autoround.Params(format.bits, format.group_size, format.symmetric)
+        layer: build_params(
+            autoround.Params,
+            {"bits": format.bits, "group_size": format.group_size, "symmetric": format.symmetric},
+        )
         for layer, format in chosen.items()
     }
     grids = {

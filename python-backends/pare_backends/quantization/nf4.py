@@ -3,24 +3,20 @@ table, as bitsandbytes' quantize_4bit chooses them. No calibration data."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from pare_backends.checkpoint import Checkpoint
-from pare_backends.knobs import choice, flag
+from pare_backends.knobs import declared_knobs
 from pare_backends.methods.context import Context
 from pare_backends.quantization.table_codes import round_to_table
 
 
-@dataclass(frozen=True)
+@declared_knobs
 class Params:
-    """Knobs; the same as in plugins/quantization/nf4.ts."""
+    """Knobs, as plugins/quantization/nf4.ts declares them."""
 
-    quant_type: str = choice("nf4", choices=("nf4", "fp4"), unit="table of numbers")
-    block_size: int = choice(64, choices=(64, 128, 256), unit="weights a scale")
-    double_quant: bool = flag(False)
-    targets: str = choice(
-        "linear", choices=("linear", "embedding", "all"), unit="part of the model"
-    )
+    quant_type: str
+    block_size: int
+    double_quant: bool
+    targets: str
 
 
 def apply(checkpoint: Checkpoint, params: Params, context: Context) -> Checkpoint:

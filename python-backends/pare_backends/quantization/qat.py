@@ -12,7 +12,7 @@ from pare_backends.failures import CallFailure
 from pare_backends.finetuning.factors import kept_weights
 from pare_backends.finetuning.tuning import tune
 from pare_backends.finetuning.whole_weights import parameter_names
-from pare_backends.knobs import choice, flag, real
+from pare_backends.knobs import declared_knobs
 from pare_backends.methods.context import Context
 from pare_backends.quantization.correction.straight_through import Grid, grid_of
 from pare_backends.quantization.layer_checks import check_layers
@@ -21,22 +21,18 @@ from pare_backends.training.knobs import TrainingKnobs
 if TYPE_CHECKING:
     import torch
 
-GROUP_SIZES = (-1, 16, 32, 48, 64, 96, 128, 192, 256)
 
-
-@dataclass(frozen=True)
+@declared_knobs
 class Params(TrainingKnobs):
-    """Knobs; the same as in plugins/quantization/qat.ts."""
+    """Knobs, as plugins/quantization/qat.ts declares them."""
 
-    bits: int = choice(4, choices=(2, 3, 4, 8), unit="bits per weight")
-    group_size: int = choice(64, choices=GROUP_SIZES, unit="weights a scale, -1 = whole row")
-    symmetric: bool = flag(True)
-    clip: bool = flag(True)
-    targets: str = choice(
-        "linear", choices=("linear", "embedding", "all"), unit="part of the model"
-    )
-    qat_loss: str = choice("kl", choices=("kl", "next_token"), unit="name")
-    lr: float = real(1e-4, minimum=1e-6, maximum=1e-2, unit="step of AdamW at its highest")
+    bits: int
+    group_size: int
+    symmetric: bool
+    clip: bool
+    targets: str
+    qat_loss: str
+    lr: float
 
 
 def apply(checkpoint: Checkpoint, params: Params, context: Context) -> Checkpoint:

@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from pare_backends.checkpoint import Checkpoint
-from pare_backends.knobs import choice, flag
+from pare_backends.knobs import declared_knobs
 from pare_backends.methods.context import Context
 from pare_backends.quantization.layer_checks import check_layers
 from pare_backends.quantization.rounding import round_matrix
 
-GROUP_SIZES = (-1, 16, 32, 48, 64, 96, 128, 192, 256)
 
-
-@dataclass(frozen=True)
+@declared_knobs
 class Params:
-    """Knobs; the same as in plugins/quantization/rtn.ts."""
+    """Knobs, as plugins/quantization/rtn.ts declares them."""
 
-    bits: int = choice(4, choices=(2, 3, 4, 8), unit="bits per weight")
-    group_size: int = choice(64, choices=GROUP_SIZES, unit="weights a scale, -1 = whole row")
-    symmetric: bool = flag(True)
-    clip: bool = flag(False)
-    targets: str = choice(
-        "linear", choices=("linear", "embedding", "all"), unit="part of the model"
-    )
+    bits: int
+    group_size: int
+    symmetric: bool
+    clip: bool
+    targets: str
 
 
 def apply(checkpoint: Checkpoint, params: Params, context: Context) -> Checkpoint:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from pare_backends.checkpoint import Checkpoint, GridTensor
-from pare_backends.knobs import choice, integer, real
+from pare_backends.knobs import declared_knobs
 from pare_backends.methods.context import Context
 from pare_backends.pruning.block_pass import Block, BlockPass, Inputs
 from pare_backends.pruning.calibrated import all_experts, on_device
@@ -27,30 +27,23 @@ from pare_backends.quantization.folding.statistics import (
 from pare_backends.quantization.layer_checks import check_layers
 from pare_backends.quantization.rounding import round_matrix, usable
 
-GROUP_SIZES = (-1, 16, 32, 48, 64, 96, 128, 192, 256)
 BITS = 8
 LARGEST = 127
 COMPARED_TOKENS = 16
 """Tokens on which a fold is tried; float32 sums of more tell no more."""
 
 
-@dataclass(frozen=True)
+@declared_knobs
 class Params:
-    """Knobs; the same as in plugins/quantization/smoothquant.ts."""
+    """Knobs, as plugins/quantization/smoothquant.ts declares them."""
 
-    smoothing: float = real(0.5, minimum=0.0, maximum=0.95, unit="exponent of the largest input")
-    weight_scale: str = choice(
-        "per_channel", choices=("per_channel", "per_tensor", "per_group"), unit="weights a scale"
-    )
-    group_size: int = choice(64, choices=GROUP_SIZES, unit="weights a scale, -1 = whole row")
-    activation_scheme: str = choice(
-        "dynamic", choices=("dynamic", "static", "floats"), unit="inputs"
-    )
-    activation_group_size: int = choice(
-        -1, choices=GROUP_SIZES, unit="features a scale, -1 = whole token"
-    )
-    samples: int = integer(16, minimum=1, maximum=512, unit="calibration windows")
-    targets: str = choice("linear", choices=("linear", "all"), unit="part of the model")
+    smoothing: float
+    weight_scale: str
+    group_size: int
+    activation_scheme: str
+    activation_group_size: int
+    samples: int
+    targets: str
 
     @property
     def weight_group(self) -> int:

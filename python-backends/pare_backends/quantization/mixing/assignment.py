@@ -12,8 +12,6 @@ from pare_backends.failures import CallFailure
 from pare_backends.quantization.mixing.formats import Format, format_of
 
 NONE = "none"
-PATTERN = r"[a-z0-9-]{5,20}=[0-9,-]+( [a-z0-9-]{5,20}=[0-9,-]+){0,31}"
-"""What such a text looks like; the same in plugins/quantization/mixed.ts."""
 RANGE = re.compile(r"(\d{1,6})(?:-(\d{1,6}))?")
 
 
