@@ -25,22 +25,27 @@ export interface Draw {
   readonly times: number;
   /** Share of one sample in the population's mean; 0 where the population is endless. */
   readonly share: number;
+  /**
+   * What a bet on it is multiplied by: what its part of the population holds of what is left of the mean,
+   * over the part's share of the batch. 1 where the batch is in proportion.
+   */
+  readonly stake: number;
 }
 
 /**
- * Batches in the order in which they were taken. `even`: all samples have one share and a batch is
- * taken as one; else each sample is drawn with a probability in proportion to its share of what is
- * left, one by one.
+ * Batches in the order in which they were taken, each with samples of every part that still held something
+ * of the mean. With stakes λ·r of part h, r = W_h / (n_h / B), a batch of B has Σ n_h λ r_h (μ_h - μ) = 0,
+ * so that by the inequality of means the capital does not grow in expectation, whatever the parts' own
+ * means are, and however many samples each gave. Derived; with r = 1 it is a batch without parts.
  */
 export interface DrawnSequence {
   readonly batches: readonly (readonly Draw[])[];
-  readonly even: boolean;
 }
 
 /** 1: the mean is larger than the candidate. -1: it is smaller. */
 export type Side = 1 | -1;
 
-/** What has been taken so far. */
+/** What has been taken so far; sums of differences with their stakes. */
 interface Taken {
   count: number;
   sum: number;
@@ -67,10 +72,10 @@ export function betsAfter(
   return DISTANCES.map((distance) => distance / (variance + distance ** 2));
 }
 
-function take(taken: Taken, { difference, times, share }: Draw): void {
+function take(taken: Taken, { difference, times, share, stake }: Draw): void {
   taken.count += times;
-  taken.sum += times * difference;
-  taken.squares += times * difference ** 2;
+  taken.sum += times * stake * difference;
+  taken.squares += times * (stake * difference) ** 2;
   taken.share += times * share;
   taken.part += times * share * difference;
 }
@@ -92,16 +97,15 @@ export function logCapitals(sequence: DrawnSequence, m: number, side: Side): num
   let ended: number | null = null;
   for (const batch of sequence.batches) {
     if (1 - taken.share < NOTHING_LEFT) break;
-    const before = { ...taken };
-    const bets = betsAfter(before);
-    for (const draw of batch) {
-      const mean = meanLeft(m, side, sequence.even ? before : taken);
-      ended ??= mean >= 1 ? -Infinity : mean <= -1 ? Infinity : null;
-      if (ended === null) {
-        addDraw(logs, bets, LARGEST_STAKE / (1 + mean), side * draw.difference - mean, draw.times);
-      }
-      take(taken, draw);
+    const mean = meanLeft(m, side, taken);
+    ended ??= mean > 1 + NOTHING_LEFT ? -Infinity : mean < -1 - NOTHING_LEFT ? Infinity : null;
+    if (ended === null) {
+      const largest = Math.max(...batch.map(({ stake }) => stake));
+      const most = LARGEST_STAKE / largest / Math.max(1 + mean, NOTHING_LEFT);
+      const bets = betsAfter(taken).map((bet) => Math.min(bet, most));
+      for (const draw of batch) addDraw(logs, bets, side, mean, draw);
     }
+    for (const draw of batch) take(taken, draw);
     path.push(ended ?? mixedLog(logs));
   }
   return path;
@@ -110,12 +114,13 @@ export function logCapitals(sequence: DrawnSequence, m: number, side: Side): num
 function addDraw(
   logs: number[],
   bets: readonly number[],
-  most: number,
-  gain: number,
-  times: number,
+  side: Side,
+  mean: number,
+  { difference, times, stake }: Draw,
 ): void {
+  const gain = stake * (side * difference - mean);
   for (let j = 0; j < logs.length; j++) {
-    logs[j] = logs[j]! + times * Math.log1p(Math.min(bets[j]!, most) * gain);
+    logs[j] = logs[j]! + times * Math.log1p(bets[j]! * gain);
   }
 }
 

@@ -25,12 +25,15 @@ export function looksOf(
   start = 0,
 ): RowsByTask[] {
   const read = new Set(lower.map(sampleKey));
-  const samples = order.placed.map(({ sample }) => sample);
   const looks: RowsByTask[] = [];
-  const most = Math.min((1 - LEAST_SAVED) * samples.length, samples.length - STARTS_SAVED * start);
+  const all = order.placed.length;
+  const most = Math.min((1 - LEAST_SAVED) * all, all - STARTS_SAVED * start);
   const after = (n: number) => Math.max(2 * n, n + Math.ceil(STARTS_APART * start));
   for (let n = Math.max(FIRST, after(read.size)); n <= most; n = after(n)) {
-    const taken = samples.filter((sample, i) => i < n || read.has(sampleKey(sample)));
+    const whole = order.placed[Math.ceil(n) - 1]!.batch; // a batch counts once it is read whole
+    const taken = order.placed.filter(({ sample, batch }) =>
+      batch <= whole || read.has(sampleKey(sample))
+    ).map(({ sample }) => sample);
     const byTask = Map.groupBy(taken, ({ task }) => task);
     looks.push(Object.fromEntries(
       [...byTask].map(([task, own]) => [

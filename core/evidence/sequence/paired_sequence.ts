@@ -17,8 +17,8 @@ export interface SampleOrder {
   readonly placed: readonly Placed<SampleResult>[];
   /** Samples that exist of all tasks; null: of some task nobody knows, the draws are from endless ones. */
   readonly existing: number | null;
-  /** All samples count alike in the mean. */
-  readonly even: boolean;
+  /** They are of several parts, all of which each batch holds. */
+  readonly mixed: boolean;
 }
 
 /** One seed for all studies: pairs, and comparisons between trials, need one order. */
@@ -69,11 +69,10 @@ export function sampleOrder(tasks: readonly OrderedTask[]): SampleOrder {
   });
   const endless = parts.some(({ existing }) => existing === null);
   const drawn = endless ? parts.map((part) => ({ ...part, existing: null })) : parts;
-  const own = drawn.map(({ share, existing }) => share / (existing ?? 1));
   return {
-    placed: drawOrder(drawn, ORDER_SEED),
+    placed: drawOrder(drawn),
     existing: endless ? null : parts.reduce((sum, { existing }) => sum + existing!, 0),
-    even: endless || own.every((share) => Math.abs(share / own[0]! - 1) < 1e-9),
+    mixed: parts.length > 1,
   };
 }
 
@@ -87,26 +86,27 @@ export interface PairedSequence {
 }
 
 /**
- * What a trial's scores say in the order of the samples, up to the first that it lacks; null: a score
+ * What a trial's scores say in the order of the samples, up to the first that it lacks (of several parts,
+ * up to the batch that lacks one); null: a score
  * does not lie from 0 to 1, so that nothing bounds a difference.
  */
 export function pairedSequence(
   order: SampleOrder,
   scores: ReadonlyMap<string, number>,
 ): PairedSequence | null {
-  const taken: Draw[] = [];
-  for (const { sample, share } of order.placed) {
+  const batches: Draw[][] = [];
+  for (const { sample, share, batch, stake } of order.placed) {
     const score = scores.get(sampleKey(sample));
-    if (score === undefined) break;
+    if (score === undefined) {
+      if (order.mixed && batches.length > batch) batches.pop(); // parts of a batch are no batch
+      break;
+    }
     if (![score, sample.score].every((one) => one >= 0 && one <= 1)) return null;
-    taken.push({ difference: sample.score - score, times: 1, share });
+    (batches[batch] ??= []).push({ difference: sample.score - score, times: 1, share, stake });
   }
-  const batches = Array.from(
-    { length: Math.ceil(taken.length / BATCH) },
-    (_, i) => taken.slice(i * BATCH, (i + 1) * BATCH),
-  );
+  const taken = batches.flat();
   return {
-    drawn: { batches: order.even ? batches.map(together) : batches, even: order.even },
+    drawn: { batches: batches.map(together) },
     existing: order.existing,
     n: taken.length,
     flips: taken.filter(({ difference }) => difference !== 0).length / taken.length,
@@ -118,9 +118,10 @@ export function sampleKey({ task, sample_hash }: SampleResult): string {
   return `${task} ${sample_hash}`;
 }
 
-/** Samples of one batch that differ alike, as one. */
+/** Samples of one batch that differ and count alike, as one. */
 function together(batch: readonly Draw[]): Draw[] {
-  return [...Map.groupBy(batch, ({ difference }) => difference).values()]
+  const alike = ({ difference, share, stake }: Draw) => `${difference} ${share} ${stake}`;
+  return [...Map.groupBy(batch, alike).values()]
     .map((same) => ({ ...same[0]!, times: same.length }));
 }
 

@@ -50,10 +50,10 @@ function batchesOf(differences: Int8Array, count: number): DrawnSequence {
     const own = differences.subarray(start, Math.min(start + BATCH, count));
     batches.push([1, 0, -1].flatMap((difference) => {
       const times = own.reduce((sum, d) => sum + (d === difference ? 1 : 0), 0);
-      return times === 0 ? [] : [{ difference, times, share }];
+      return times === 0 ? [] : [{ difference, times, share, stake: 1 }];
     }));
   }
-  return { batches, even: true };
+  return { batches };
 }
 
 /** By the sequence: its looks in growing blocks, so that what is decided early costs little. */

@@ -19,13 +19,18 @@ function sequence(
   population: number | null,
 ): DrawnSequence {
   const share = population === null ? 0 : 1 / population;
-  const draw = (difference: number, times: number): Draw => ({ difference, times, share });
+  const draw = (difference: number, times: number): Draw => ({
+    difference,
+    times,
+    share,
+    stake: 1,
+  });
   const batches = counts.map(([lost, gained]) => [
     draw(1, lost),
     draw(0, 50 - lost - gained),
     draw(-1, gained),
   ]);
-  return { batches, even: true };
+  return { batches };
 }
 
 const GOLDEN = [
@@ -73,12 +78,12 @@ Deno.test("the first verdict stands, with the samples that it took", () => {
   const { verdict, n, exact } = judgeSequence(taken, 0.02);
   assert.deepEqual({ verdict, n, exact }, { verdict: "violated", n: 50, exact: false });
   assert.equal(countTaken(taken), 250);
-  assert.equal(sequenceInterval({ batches: [], even: true }), null);
-  assert.equal(judgeSequence({ batches: [], even: true }, 0.02).verdict, "undecided");
+  assert.equal(sequenceInterval({ batches: [] }), null);
+  assert.equal(judgeSequence({ batches: [] }, 0.02).verdict, "undecided");
 });
 
-Deno.test("scores between 0 and 1 and samples of unequal shares are taken one by one", () => {
-  const even = { even: true, batches: [[0.5, 0, -0.25, 1].map(one(0.01))] };
+Deno.test("scores between 0 and 1, and samples of unequal shares by their stakes", () => {
+  const even = { batches: [[0.5, 0, -0.25, 1].map(one(0.01))] };
   const [low, high] = sequenceInterval(even)!;
   assert.ok(low < 0.3125 && high > 0.3125 && low > -1 && high < 1);
   // Of two parts, the one of the larger share hardly changes, the other loses a tenth.
@@ -86,53 +91,81 @@ Deno.test("scores between 0 and 1 and samples of unequal shares are taken one by
     Array.from({ length: 40 }, (_, i) => {
       const large = i % 4 > 0;
       const lost = large ? batch === 0 && i < 4 : i % 40 === 0;
-      return one(large ? 0.8 / 750 : 0.2 / 250)(lost ? 1 : 0);
+      // Three in four hold 0.8 of the mean, the others 0.2.
+      return one(large ? 0.8 / 750 : 0.2 / 250, large ? 0.8 / 0.75 : 0.2 / 0.25)(lost ? 1 : 0);
     }));
-  const whole = { batches, even: false };
+  const whole = { batches };
   const mean = 3 * 0.8 / 750 + 25 * 0.2 / 250;
   assert.equal(judgeSequence(whole, mean + 1e-9).verdict, "met");
   near(sequenceInterval(whole)![0], mean, 1e-9);
-  const most = { batches: batches.slice(0, 24), even: false };
+  const most = { batches: batches.slice(0, 24) };
   const interval = sequenceInterval(most)!;
   assert.ok(interval[0] <= mean && mean <= interval[1]);
 });
 
-function one(share: number): (difference: number) => Draw {
-  return (difference) => ({ difference, times: 1, share });
+function one(share: number, stake = 1): (difference: number) => Draw {
+  return (difference) => ({ difference, times: 1, share, stake });
 }
 
 Deno.test("what is left of a population bounds its mean whatever the capital says", () => {
   const [low, high] = sequenceInterval({
     batches: [Array.from({ length: 90 }, () => one(0.01)(0))],
-    even: true,
   })!;
   assert.ok(low >= -0.1 && high <= 0.1, `${low} ${high}`);
 });
 
-Deno.test("parts are drawn in proportion to what they still hold, and none beyond what is at hand", () => {
-  const part = (name: string, count: number, existing: number, share: number) => ({
-    samples: Array.from({ length: count }, (_, i) => `${name}${i}`),
-    existing,
-    share,
+/** A part of the benchmark with so many samples at hand of those that exist. */
+function part(name: string, count: number, existing: number | null, share: number) {
+  return { samples: Array.from({ length: count }, (_, i) => `${name}${i}`), existing, share };
+}
+
+/** By batch: how many samples of each part it has, and what bets on them are multiplied by. */
+function batchesOf(order: ReturnType<typeof drawOrder<string>>) {
+  return [...Map.groupBy(order, ({ batch }) => batch).values()].map((own) => {
+    const parts = [...Map.groupBy(own, ({ sample }) => sample[0]!)];
+    return Object.fromEntries(
+      parts.map(([name, of]) => [name, [of.length, of[0]!.stake] as const]),
+    );
   });
+}
+
+Deno.test("parts are taken in proportion to what they still hold, until all that exist are", () => {
   const parts = [part("a", 400, 400, 0.5), part("b", 100, 100, 0.5)];
-  const order = drawOrder(parts, 1);
+  const order = drawOrder(parts);
   assert.equal(order.length, 500, "all that exist are at hand");
-  const total = order.reduce((sum, { share }) => sum + share, 0);
-  near(total, 1, 1e-12);
-  const first = order.slice(0, 50).filter(({ sample }) => sample.startsWith("a")).length;
-  assert.ok(first > 12 && first < 38, "equal shares at first");
+  near(order.reduce((sum, { share }) => sum + share, 0), 1, 1e-12);
+  const [first] = batchesOf(order);
+  assert.deepEqual(first, { a: [25, 1], b: [25, 1] }, "equal shares at first");
   assert.deepEqual(
     order.filter(({ sample }) => sample.startsWith("b")).map(({ sample }) => sample),
     parts[1]!.samples,
     "within a part the given order",
   );
-  assert.deepEqual(drawOrder(parts, 1), order, "a seed gives one order");
-  assert.notDeepEqual(drawOrder(parts, 2), order);
-  const short = drawOrder([parts[0]!, part("b", 10, 100, 0.5)], 1);
-  assert.ok(short.length < 100, "the tenth b is the last that may be drawn in proportion");
-  assert.deepEqual(short, order.slice(0, short.length), "as far as the longer one");
-  assert.deepEqual(drawOrder([], 1), []);
+  assert.deepEqual(drawOrder([]), []);
+  assert.deepEqual(batchesOf(drawOrder([part("a", 120, null, 1)])).map(({ a }) => a![0]), [
+    50,
+    50,
+    20,
+  ]);
+});
+
+Deno.test("of a part of which few are at hand each batch has some, and stakes make up for the rest", () => {
+  const order = drawOrder([part("a", 300, 3000, 0.5), part("b", 10, 1000, 0.5)]);
+  assert.equal(order.length, 310, "none is left unused");
+  for (const batch of batchesOf(order)) {
+    const size = Object.values(batch).reduce((sum, [count]) => sum + count, 0);
+    const held = Object.values(batch).reduce((sum, [count, stake]) => sum + count * stake, 0);
+    near(held, size, 1e-9);
+    assert.ok(batch["a"]![0] >= 1 && batch["b"]![0] >= 1, JSON.stringify(batch));
+  }
+  // As MMLU's proxy: a few of each of 57 subjects, by their rows, rounded.
+  const rows = Array.from({ length: 57 }, (_, i) => 100 + Math.round((i * 29 % 57) * 5.1));
+  const all = rows.reduce((sum, one) => sum + one, 0);
+  const subjects = rows.map((one, i) =>
+    part(String.fromCharCode(65 + i), Math.max(1, Math.round(285 * one / all)), one, one / all)
+  );
+  const taken = drawOrder(subjects);
+  assert.equal(taken.length, subjects.reduce((sum, { samples }) => sum + samples.length, 0));
 });
 
 Deno.test("what deciding would take is told by distance, changes and what exists", () => {

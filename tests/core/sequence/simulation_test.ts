@@ -6,6 +6,7 @@ import {
   sampleKey,
   sampleOrder,
   type SampleResult,
+  streamRandom,
 } from "../../../core/mod.ts";
 import {
   bySequence,
@@ -63,4 +64,44 @@ Deno.test("tasks of other sizes and weights: at most 5 % are wrong about the wei
     const most = MOST_WRONG + (WHOLE_CAMPAIGN ? 0 : 0.05);
     assert.ok(wrong / studies <= most, `${wrong} of ${studies} at a limit of ${limit}`);
   }
+});
+
+/** Parts of which as many are asked each: the small ones lose a quarter, so that a plain mean errs. */
+const ROWS = [40, 60, 80, 120, 300, 500, 700, 900];
+const ASKED = 40;
+const lostOf = (rows: number) => rows < 150 ? rows / 4 : 0;
+
+Deno.test("parts that are asked out of proportion: at most 5 % are wrong at the limit itself, and all are used", () => {
+  const studies = rounds(200, 5000);
+  const total = ROWS.reduce((sum, one) => sum + one, 0);
+  const drop = ROWS.reduce((sum, rows) => sum + lostOf(rows), 0) / total;
+  const random = streamRandom(20261125, "parts");
+  let violated = 0;
+  let met = 0;
+  for (let study = 0; study < studies; study++) {
+    const samples = ROWS.flatMap((rows) => {
+      const left = Array.from({ length: rows }, (_, i) => i);
+      return Array.from({ length: ASKED }, (): SampleResult => {
+        const [row] = left.splice(Math.floor(random() * left.length), 1);
+        return {
+          ...{ task: "t", sample_id: String(row), sample_hash: `${study} ${rows} ${row}` },
+          ...{ prompt_hash: "", score: 1, answer: null, gold: null, log_likelihood: null },
+          ...{ stratum: String(rows), stratum_rows: rows },
+        };
+      });
+    });
+    const plan = { task: "t", task_version: "1", primary: true, available_samples: total };
+    const order = sampleOrder([{ plan, samples }]);
+    const scores = new Map(samples.map((one) => [
+      sampleKey(one),
+      Number(one.sample_id) < lostOf(Number(one.stratum)) ? 0 : 1,
+    ]));
+    const sequence = pairedSequence(order, scores)!;
+    assert.equal(sequence.n, samples.length);
+    if (judgeSequence(sequence.drawn, drop).verdict === "violated") violated++;
+    if (judgeSequence(sequence.drawn, drop - 1e-9).verdict === "met") met++;
+  }
+  const most = MOST_WRONG + (WHOLE_CAMPAIGN ? 0 : 0.03);
+  assert.ok(violated / studies <= most, `${violated} of ${studies} said to be beyond`);
+  assert.ok(met / studies <= most, `${met} of ${studies} said to be within`);
 });
