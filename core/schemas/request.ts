@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { EvaluationOptions } from "./evaluation_options.ts";
 import { WEIGHTS } from "../metrics/metric_table.ts";
 import { Strategy } from "./action.ts";
 import { Strategist } from "./endpoint.ts";
@@ -149,9 +150,7 @@ export const RunRequest = z.strictObject({
   country: z.string().optional().describe(
     "whose electricity CO2 is reckoned by: ISO 3166-1 alpha-3, such as DEU; default: world",
   ),
-  answer_chars: z.int().min(0).optional().describe(
-    "characters of each answer that are stored; default 4000",
-  ),
+  ...EvaluationOptions.shape,
   stall_minutes: z.number().positive().optional().describe(
     "a worker silent for so long is ended; default 30",
   ),
@@ -186,9 +185,6 @@ export const RunRequest = z.strictObject({
   trust_remote_code: z.boolean().default(false),
   samples_per_problem: z.int().min(10).optional().describe(
     "programs drawn for each problem of a code benchmark; default: 10",
-  ),
-  allow_unsafe_code: z.boolean().default(false).describe(
-    "run the code that a model writes without a sandbox, which may do anything; it is recorded",
   ),
   trust_task_code: z.boolean().optional().describe(
     "run the code that a task file names (!function), which may do anything",

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { Endpoint, RefusedTask } from "../../schemas/endpoint.ts";
+import { EvaluationOptions } from "../../schemas/evaluation_options.ts";
 import { EvictAfter } from "../../schemas/facts.ts";
 import { Fidelity } from "../../schemas/fidelity.ts";
 import { SampleSelection, WireTask } from "../../schemas/data/wire_task.ts";
@@ -16,6 +17,7 @@ export const evaluate = defineCall("evaluate", {
     selections: z.array(SampleSelection),
     fidelity: Fidelity,
     batch_size: z.int(),
+    ...EvaluationOptions.shape,
     samples_path: z.string().describe("Parquet of SampleResult, written by the worker"),
     seed: z.int(),
     batched_apart: z.array(SampleSelection).describe(
@@ -25,14 +27,12 @@ export const evaluate = defineCall("evaluate", {
     answers_path: z.string().nullable().describe(
       "answers of this artifact so far, read and added to; null: none are kept",
     ),
-    answer_chars: z.int().describe("of each answer that are stored"),
     runtime: z.strictObject({
       name: z.string(),
       form_dir: z.string().describe("made by make_form"),
       python: z.string().describe("interpreter of its environment, which may lack lm-eval"),
       runtime_dir: RuntimeDir,
     }).nullable().describe("scores in this runtime, as its speed is measured; null: transformers"),
-    allow_unsafe_code: z.boolean().describe("programs that the model writes run without a sandbox"),
     endpoint: Endpoint.optional().describe("this server answers; artifact_dir is not read"),
     judge: Endpoint.optional().describe("of scorers that ask one"),
     chat_template: z.boolean().optional().describe("prompts stand in the model's chat template"),

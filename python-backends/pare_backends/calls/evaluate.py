@@ -57,9 +57,11 @@ class EvaluateRequest:
     seed: int
     batched_apart: list[SampleSelection]
     answers_path: str | None
-    answer_chars: int
     runtime: EvaluationRuntime | None
-    allow_unsafe_code: bool
+    answer_chars: int = 4000
+    """Of each answer that are stored."""
+    allow_unsafe_code: bool = False
+    """Programs that the model writes run without a sandbox."""
     endpoint: Endpoint | None = None
     judge: Endpoint | None = None
     chat_template: bool = False

@@ -8,6 +8,7 @@ import {
   chooseSamples,
   type ChosenSamples,
   type DataKind,
+  evaluationOptions,
   type Facts,
   kindOf,
   type RunRequest,
@@ -34,9 +35,6 @@ import {
 } from "./study_windows.ts";
 import { wireTasks, withoutData } from "./task_data.ts";
 import type { Workshop } from "./workshop.ts";
-
-/** Characters of an answer that are stored where nobody says: GSM8K's 256 tokens are 1,000. */
-const ANSWER_CHARS = 4000;
 
 function sha256(content: string | Uint8Array): string {
   return createHash("sha256").update(content).digest("hex");
@@ -207,8 +205,7 @@ async function prepareTasks(
     device: device.device,
     cpu_power: device.cpu_power ?? null,
     carbon_intensity: device.carbon_intensity ?? null,
-    answer_chars: request.answer_chars ?? ANSWER_CHARS,
-    allow_unsafe_code: request.allow_unsafe_code,
+    options: evaluationOptions(request),
     asks,
     needs: kind.needs,
   };

@@ -3,6 +3,7 @@ import type {
   CarbonIntensity,
   CpuPower,
   DataKind,
+  EvaluationOptions,
   ModelFacts,
   RunNeeds,
   SampleSelection,
@@ -36,10 +37,8 @@ export interface PreparedStudy {
   readonly device: "cpu" | "cuda";
   readonly cpu_power: CpuPower | null;
   readonly carbon_intensity: CarbonIntensity | null;
-  /** Of each answer that the store keeps. */
-  readonly answer_chars: number;
-  /** The user lets programs that a model writes run without a sandbox. */
-  readonly allow_unsafe_code: boolean;
+  /** What was asked of its evaluations. */
+  readonly options: EvaluationOptions;
   /** How its model is asked. */
   readonly asks: Asking;
   readonly needs: RunNeeds;

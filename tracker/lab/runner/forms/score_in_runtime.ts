@@ -83,14 +83,13 @@ export async function scoreInRuntime(
       seed: study.seed,
       batched_apart: [],
       answers_path: null,
-      answer_chars: study.answer_chars,
       runtime: {
         name,
         form_dir,
         python: await workshop.client.pythonOf(needs.environment),
         ...(python_dir === undefined ? {} : { runtime_dir: python_dir }),
       },
-      allow_unsafe_code: study.allow_unsafe_code,
+      ...study.options,
     }, "default");
     if (!scored.ok) return scored;
     const { measurements, samples_sha256 } = scored.value;
