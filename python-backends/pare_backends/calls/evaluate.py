@@ -76,6 +76,15 @@ class EvaluateRequest:
 
 
 @dataclass(frozen=True)
+class Asked:
+    """Tasks that can be measured, with their selected rows and their documents."""
+
+    request: EvaluateRequest
+    rows: dict[str, list[int]]
+    documents: dict[str, Documents]
+
+
+@dataclass(frozen=True)
 class Measured:
     """A task that was asked and scored."""
 
@@ -86,12 +95,33 @@ class Measured:
 
 def run(request: EvaluateRequest, report: Report) -> dict[str, Any]:
     """Measures every task on its selected rows; writes the samples as a Parquet file."""
+    refusals = Refusals()
+    asked, opened = _open(_read(request, report, refusals), report)
+    request = asked.request
+    around = Surroundings(
+        report, opened.answers, not request.allow_unsafe_code, _judge(request, report)
+    )
+    with report.span("evaluate", library=True):
+        measured = _measure(asked, opened, around, refusals)
+    outcomes = [one.outcome for one in measured]
+    refusals.require_some(outcomes)
+    scored = _score_beside(request, measured, around, opened.device, refusals)
+    return {**_told(request, opened, outcomes), "refused": refusals.rows, "scored": scored}
+
+
+def _read(request: EvaluateRequest, report: Report, refusals: Refusals) -> Asked:
+    """What is to be measured; tasks that cannot be are left to the refusals."""
     _require_name(request.fidelity)
     rows = _selected(request)
-    refusals = Refusals()
     left = runnable(request.tasks, request.allow_unsafe_code, report, refusals)
-    request = replace(request, tasks=left)
-    documents = {task.task: load_documents(task) for task in request.tasks}
+    return Asked(
+        replace(request, tasks=left), rows, {task.task: load_documents(task) for task in left}
+    )
+
+
+def _open(asked: Asked, report: Report) -> tuple[Asked, Opened]:
+    """The model that answers, once it is known that it can be asked all this."""
+    request = asked.request
     with report.span("load", library=True):
         if any(task.window_tokens is None for task in request.tasks):
             importlib.import_module("lm_eval.models.huggingface")  # 2 s, lm-eval's own
@@ -100,15 +130,14 @@ def run(request: EvaluateRequest, report: Report) -> dict[str, Any]:
     if request.runtime is not None:
         request = replace(request, batch_size=min(request.batch_size, opened.model.largest_batch))
     for task in request.tasks:
-        _require_rows(task, rows[task.task], documents[task.task], opened.tokenizer)
-    around = Surroundings(
-        report, opened.answers, not request.allow_unsafe_code, _judge(request, report)
-    )
-    with report.span("evaluate", library=True):
-        measured = _measure(request, rows, documents, opened, around, refusals)
-    outcomes = [one.outcome for one in measured]
-    refusals.require_some(outcomes)
-    scored = _score_beside(request, measured, around, opened.device, refusals)
+        _require_rows(task, asked.rows[task.task], asked.documents[task.task], opened.tokenizer)
+    return replace(asked, request=request), opened
+
+
+def _told(
+    request: EvaluateRequest, opened: Opened, outcomes: Sequence[TaskOutcome]
+) -> dict[str, Any]:
+    """Figures and counts of what was measured; the samples are written."""
     path = Path(request.samples_path)
     write_samples(path, outcomes, request.answer_chars)
     return {
@@ -124,8 +153,6 @@ def run(request: EvaluateRequest, report: Report) -> dict[str, Any]:
         "samples_sha256": file_sha256(path),
         "protocol": {outcome.task.task: outcome.protocol for outcome in outcomes},
         "protocol_parts": {outcome.task.task: outcome.protocol_parts for outcome in outcomes},
-        "refused": refusals.rows,
-        "scored": scored,
     }
 
 
@@ -228,33 +255,29 @@ def _judge(request: EvaluateRequest, report: Report) -> Callable[[], ServedLM] |
 
 
 def _measure(
-    request: EvaluateRequest,
-    rows: dict[str, list[int]],
-    documents: dict[str, Documents],
-    opened: Opened,
-    around: Surroundings,
-    refusals: Refusals,
+    asked: Asked, opened: Opened, around: Surroundings, refusals: Refusals
 ) -> list[Measured]:
     """Every task asked and scored by its own scorer; one that cannot be is left to the refusals."""
+    request, weighed = asked.request, _weighed(asked.request)
+    harness, found = packed_model(request, opened, around.report), list[Measured]()
     apart: dict[str, list[set[int]]] = {}
     for selection in request.batched_apart:
         apart.setdefault(selection.task, []).append(set(selection.rows))
-    harness, found = packed_model(request, opened, around.report), list[Measured]()
     for task in request.tasks:
-        chosen, read, first = rows[task.task], documents[task.task], apart.get(task.task, [])
-        weighed = task.task in _weighed(request)
+        read, chosen = asked.documents[task.task], asked.rows[task.task]
+        first, counts = apart.get(task.task, []), task.task in weighed
         with refusals.of(task):
-            if request.likelihood and task.window_tokens is None:
+            if task.window_tokens is not None:
+                reader = _reader(request, opened, around.report)
+                answers = ask_windows(task, read, chosen, reader, first)
+            elif request.likelihood:
                 source = _answers_of(request, opened.original, opened, around.report)
-                scored = run_likelihood(task, read, chosen, harness(), source, first, weighed)
+                scored = run_likelihood(task, read, chosen, harness(), source, first, counts)
                 found.append(Measured(scored, None))
                 continue
-            asked = (
-                ask_harness(task, read, chosen, harness(), first)
-                if task.window_tokens is None
-                else ask_windows(task, read, chosen, _reader(request, opened, around.report), first)
-            )
-            found.append(Measured(scored_outcome(asked, around, weighed), asked))
+            else:
+                answers = ask_harness(task, read, chosen, harness(), first)
+            found.append(Measured(scored_outcome(answers, around, counts), answers))
     return found
 
 
