@@ -8,8 +8,8 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { DuckDBInstance } from "@duckdb/node-api";
 import { SCHEMA_VERSION } from "../../tracker/store/index/schema/files.ts";
-import { openStore, rebuildDatabase } from "../../tracker/store/store.ts";
-import { contents } from "../fixtures/stores/contents.ts";
+import { openStore } from "../../tracker/store/store.ts";
+import { assertRebuilds } from "../fixtures/stores/contents.ts";
 import { startScript } from "../fixtures/programs.ts";
 import { databaseHolder, inDirectory } from "../fixtures/stores/processes.ts";
 import { unpack } from "../fixtures/stores/released.ts";
@@ -54,9 +54,7 @@ async function assertUpgraded(root: string): Promise<void> {
   assert.deepEqual(rows, [
     { version: SCHEMA_VERSION, trials: 8, samples: 6, runs: 3, front: 6 },
   ]);
-  const upgraded = await contents(store);
-  await rebuildDatabase(store);
-  assert.deepEqual(await contents(store), upgraded);
+  await assertRebuilds(store);
   const names = [...Deno.readDirSync(root)].map(({ name }) => name);
   assert.deepEqual(names.filter((name) => /damaged|\.new|backup/.test(name)), []);
 }

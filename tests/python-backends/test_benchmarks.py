@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from benchmark_fixtures import log_likelihood, own_run, packed, reading_model
+from benchmark_fixtures import log_likelihood, own_run, packed
 from evaluation_fixtures import Events, benchmark_file, wire_task
 from lm_eval.models.huggingface import HFLM
 
@@ -22,11 +22,6 @@ from pare_backends.evaluation.tasks.records import Row
 
 ROWS = [0, 3, 11, 12, 200]
 LETTERS = "ABCDE"
-
-
-@pytest.fixture(scope="module")
-def reader(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    return reading_model(tmp_path_factory.mktemp("reader"))
 
 
 @dataclass(frozen=True)

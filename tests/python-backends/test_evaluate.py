@@ -22,11 +22,6 @@ from pare_backends.failures import CallFailure
 CHOICES = ["den", "garden mill", "the tower", "pond"]
 
 
-@pytest.fixture(scope="module")
-def model_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return random_checkpoint(tmp_path_factory.mktemp("model"))
-
-
 def evaluate(
     model_dir: Path, tasks: list[WireTask], rows: dict[str, list[int]], out: Path, **changes: Any
 ) -> tuple[dict[str, Any], list[dict[str, Any]], Events]:

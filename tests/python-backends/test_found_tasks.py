@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from evaluation_fixtures import Events, random_checkpoint, wire_scorer, wire_task, words, write_rows
+from evaluation_fixtures import Events, wire_scorer, wire_task, words, write_rows
 from test_evaluate import evaluate
 
 from pare_backends.calls.find_tasks import AskedTask, FindTasksRequest
@@ -33,11 +33,6 @@ doc_to_target: answer
 doc_to_choice: "{{choices}}"
 metric_list: [{metric: acc, aggregation: mean, higher_is_better: true}]
 """
-
-
-@pytest.fixture(scope="module")
-def model_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return random_checkpoint(tmp_path_factory.mktemp("model"))
 
 
 def wire(found: dict[str, Any], data_path: Path | None = None) -> WireTask:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from benchmark_fixtures import packed, reading_model
+from benchmark_fixtures import packed
 from evaluation_fixtures import Events, benchmark_file, wire_task
 from lm_eval.api.instance import Instance
 
@@ -30,11 +30,6 @@ from pare_backends.progress import Report
 from pare_backends.sandbox.verdict import sandbox_problem
 
 needs_sandbox = pytest.mark.skipif(sandbox_problem() is not None, reason=str(sandbox_problem()))
-
-
-@pytest.fixture(scope="module")
-def reader(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    return reading_model(tmp_path_factory.mktemp("reader"))
 
 
 def humaneval() -> WireTask:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import torch
-from evaluation_fixtures import Events, random_checkpoint, words
+from evaluation_fixtures import Events, words
 from lm_eval.api.instance import Instance
 
 from pare_backends.checkpoint import load_dequantized
@@ -17,11 +17,6 @@ from pare_backends.evaluation.packed.generation import Decoding, generate_packed
 from pare_backends.evaluation.packed.language_model import PackedLM
 
 TOKENS = 24
-
-
-@pytest.fixture(scope="module")
-def model_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return random_checkpoint(tmp_path_factory.mktemp("model"))
 
 
 def language_model(model_dir: Path, batch_size: int = 4) -> PackedLM:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from benchmark_fixtures import own_run, packed, reading_model, saying, short
+from benchmark_fixtures import own_run, packed, saying, short
 from evaluation_fixtures import benchmark_file, wire_task, write_rows
 
 from pare_backends.evaluation.harness import _plain, run_harness
@@ -21,11 +21,6 @@ from pare_backends.evaluation.tasks.documents import (
 )
 from pare_backends.evaluation.tasks.wire_task import WireTask
 from pare_backends.failures import CallFailure
-
-
-@pytest.fixture(scope="module")
-def reader(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    return reading_model(tmp_path_factory.mktemp("reader"))
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from evaluation_fixtures import Events, random_checkpoint, wire_scorer, wire_task, words, write_rows
+from evaluation_fixtures import Events, wire_scorer, wire_task, words, write_rows
 from pyarrow import parquet
 from test_evaluate import CHOICES, evaluate
 
@@ -26,11 +26,6 @@ WRITTEN = {
     "generation_kwargs": {"max_gen_toks": 12, "until": ["\n\n"], "do_sample": False},
     "metadata": {"version": 1},
 }
-
-
-@pytest.fixture(scope="module")
-def model_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return random_checkpoint(tmp_path_factory.mktemp("model"))
 
 
 def written_task(folder: Path) -> WireTask:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from evaluation_fixtures import Events, random_checkpoint, wire_task, words, write_rows
+from evaluation_fixtures import Events, wire_task, words, write_rows
 from lm_eval.api.instance import Instance
 
 from pare_backends.calls.prepare_data import PrepareDataRequest, run
@@ -19,11 +19,6 @@ from pare_backends.evaluation.packed.packing import group_requests
 from pare_backends.evaluation.tasks.documents import load_documents
 from pare_backends.evaluation.tasks.wire_task import WireTask
 from pare_backends.failures import CallFailure
-
-
-@pytest.fixture(scope="module")
-def model_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return random_checkpoint(tmp_path_factory.mktemp("model"))
 
 
 def evaluator(model_dir: Path, **markers: None) -> PackedLM:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from evaluation_fixtures import Events, benchmark_file, random_checkpoint, wire_task, words
+from evaluation_fixtures import Events, benchmark_file, wire_task, words
 from lm_eval.api.instance import Instance
 
 from pare_backends.checkpoint import load_dequantized
@@ -22,11 +22,6 @@ from pare_backends.evaluation.perplexity import TextReader, run_perplexity, wind
 from pare_backends.evaluation.tasks.documents import load_documents
 from pare_backends.evaluation.tasks.lm_task import build_task
 from pare_backends.failures import CallFailure
-
-
-@pytest.fixture(scope="module")
-def model_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return random_checkpoint(tmp_path_factory.mktemp("model"))
 
 
 def language_model(model_dir: Path, batch_size: int = 2) -> PackedLM:

@@ -8,7 +8,7 @@ from typing import Any
 import lm_eval
 import pytest
 import yaml
-from benchmark_fixtures import CONTEXT, packed, reading_model
+from benchmark_fixtures import CONTEXT, packed
 from evaluation_fixtures import wire_scorer, words, write_rows
 from lm_eval.models.huggingface import HFLM
 from lm_eval.tasks import TaskManager
@@ -31,11 +31,6 @@ DOCUMENT = {
     "doc_to_choice": "{{choices}}",
     "metric_list": [{"metric": "acc", "aggregation": "mean", "higher_is_better": True}],
 }
-
-
-@pytest.fixture(scope="module")
-def reader(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    return reading_model(tmp_path_factory.mktemp("reader"))
 
 
 def write_group(folder: Path, weighted: bool) -> None:

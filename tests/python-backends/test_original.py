@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import torch
-from evaluation_fixtures import Events, random_checkpoint, wire_task, words, write_rows
+from evaluation_fixtures import Events, wire_task, words, write_rows
 
 from pare_backends.checkpoint.load import load_dequantized
 from pare_backends.evaluation.original import distributions
@@ -115,11 +115,6 @@ def test_another_model_tokenizer_or_vocabulary_is_refused(tmp_path: Path) -> Non
     for identity, vocabulary in (("other", VOCABULARY), ("me", VOCABULARY + 1)):
         with pytest.raises(CallFailure, match=r"what is kept is of the model.* me 3000, wanted"):
             read_distributions(tmp_path / "7.safetensors", identity, vocabulary)
-
-
-@pytest.fixture(scope="module")
-def model_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return random_checkpoint(tmp_path_factory.mktemp("original"))
 
 
 def text_task(folder: Path) -> tuple[Any, Any]:

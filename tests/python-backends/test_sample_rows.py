@@ -7,15 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from evaluation_fixtures import random_checkpoint, wire_task, words, write_rows
+from evaluation_fixtures import wire_task, words, write_rows
 from test_evaluate import CHOICES, evaluate, log_likelihood
 
 from pare_backends.checkpoint import load_dequantized
-
-
-@pytest.fixture(scope="module")
-def model_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return random_checkpoint(tmp_path_factory.mktemp("model"))
 
 
 def choice_task(folder: Path, count: int) -> tuple[Any, list[dict[str, Any]]]:

@@ -140,11 +140,6 @@ def scored(name: str, reader: Any, folder: Path) -> dict[str, Any]:
     return dict(json.loads(json.dumps(found)))
 
 
-@pytest.fixture(scope="module")
-def reader(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    return reading_model(tmp_path_factory.mktemp("reader"))
-
-
 @pytest.mark.parametrize("name", names())
 def test_a_benchmark_scores_as_before(name: str, reader: Any, tmp_path: Path) -> None:
     lines = [json.loads(line) for line in ORACLE.read_text(encoding="utf-8").splitlines()]

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from benchmark_fixtures import packed, reading_model
+from benchmark_fixtures import packed
 from evaluation_fixtures import benchmark_file, wire_task, words, write_rows
 
 from pare_backends.evaluation.harness import run_harness
@@ -19,11 +19,6 @@ from pare_backends.evaluation.tasks.chance import choices_in, names_choice
 from pare_backends.evaluation.tasks.documents import load_documents
 from pare_backends.evaluation.tasks.lm_groups import group_measurements
 from pare_backends.evaluation.tasks.wire_task import GroupMember, WireTask
-
-
-@pytest.fixture(scope="module")
-def reader(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    return reading_model(tmp_path_factory.mktemp("reader"))
 
 
 def test_strata_count_by_their_rows_the_error_too() -> None:

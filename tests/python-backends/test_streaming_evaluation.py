@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import torch
-from evaluation_fixtures import Events, random_checkpoint, wire_task, words, write_rows
+from evaluation_fixtures import Events, wire_task, words, write_rows
 from lm_eval.api.instance import Instance
 from test_evaluate import CHOICES, evaluate
 
@@ -18,11 +18,6 @@ from pare_backends.evaluation.packed.language_model import PackedLM
 
 SINKS, WINDOW = 2, 16
 PARENT = "0123456789abcdef"
-
-
-@pytest.fixture(scope="module")
-def model_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return random_checkpoint(tmp_path_factory.mktemp("model"))
 
 
 @pytest.fixture(scope="module")

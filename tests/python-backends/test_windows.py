@@ -8,18 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from evaluation_fixtures import Events, random_checkpoint, wire_task, words, write_rows
+from evaluation_fixtures import Events, wire_task, words, write_rows
 
 from pare_backends.calls.prepare_data import PrepareDataRequest, WindowsRequest, run
 from pare_backends.checkpoint.load import load_tokenizer
 from pare_backends.evaluation.calibration import SEPARATOR, read_windows
 from pare_backends.evaluation.overlap import RUN, evaluated_windows
 from pare_backends.failures import CallFailure
-
-
-@pytest.fixture(scope="module")
-def model_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return random_checkpoint(tmp_path_factory.mktemp("model"))
 
 
 def request(model_dir: Path, folder: Path, **changes: Any) -> PrepareDataRequest:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from benchmark_fixtures import own_run, packed, reading_model, saying, short
+from benchmark_fixtures import own_run, packed, saying, short
 from evaluation_fixtures import wire_task, write_rows
 
 from pare_backends.evaluation.harness import run_harness
@@ -26,12 +26,6 @@ from pare_backends.evaluation.tasks.documents import (
 )
 from pare_backends.evaluation.tasks.wire_task import WireTask
 from pare_backends.failures import CallFailure
-
-
-@pytest.fixture(scope="module")
-def reader(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    return reading_model(tmp_path_factory.mktemp("reader"))
-
 
 # The records of these two and of MATH are not at hand: these rows are made up in their layout.
 TRIVIA = [

@@ -4,10 +4,10 @@ import bandit from "../../../plugins/search/bandit.ts";
 import { beliefsPlot } from "../../../tracker/show/plots/beliefs_plot.ts";
 import { reportBlocks } from "../../../tracker/show/reports_of_study.ts";
 import { renderMarkdown } from "../../../tracker/show/reports/render_markdown.ts";
-import { openStore, rebuildDatabase } from "../../../tracker/store/store.ts";
+import { openStore } from "../../../tracker/store/store.ts";
 import { buildView } from "../../../tracker/show/view/build_view.ts";
 import { run, world } from "../../core/study_world.ts";
-import { contents } from "../../fixtures/stores/contents.ts";
+import { assertRebuilds } from "../../fixtures/stores/contents.ts";
 import { inDirectory } from "../../fixtures/stores/processes.ts";
 
 Deno.test("beliefs are rows after every episode, rebuilt the same, and stand in report and figure", () =>
@@ -29,9 +29,7 @@ Deno.test("beliefs are rows after every episode, rebuilt the same, and stand in 
       assert.deepEqual([row["alpha"], row["beta"], row["trials"]], [alpha, beta, trials]);
       assert.ok(Math.abs(Number(row["mean"]) - alpha / (alpha + beta)) < 1e-12);
     }
-    const before = await contents(store);
-    await rebuildDatabase(store);
-    assert.deepEqual(await contents(store), before);
+    await assertRebuilds(store);
     const silent = await store.query(`SELECT table_name, column_name FROM duckdb_columns()
       WHERE comment IS NULL AND table_name IN ('beliefs', 'method_beliefs')`);
     assert.deepEqual(silent.rows, []);

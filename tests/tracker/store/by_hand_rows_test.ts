@@ -4,10 +4,10 @@ import type { GateDecision, JournalRecord } from "../../../core/mod.ts";
 import { openLabStore } from "../../../tracker/lab/lab_store.ts";
 import { gateBlocks } from "../../../tracker/show/reports/gate_blocks.ts";
 import { renderMarkdown } from "../../../tracker/show/reports/render_markdown.ts";
-import { openStore, rebuildDatabase } from "../../../tracker/store/store.ts";
+import { openStore } from "../../../tracker/store/store.ts";
 import { endedBy } from "../../../tracker/show/view/ended_by.ts";
 import { viewStudy } from "../../../tracker/show/view/view_study.ts";
-import { contents } from "../../fixtures/stores/contents.ts";
+import { assertRebuilds } from "../../fixtures/stores/contents.ts";
 import { inDirectory } from "../../fixtures/stores/processes.ts";
 import {
   AT,
@@ -100,9 +100,7 @@ Deno.test("a study by hand has its own stop reason, its pauses are events, and b
       "SELECT count(*) AS n FROM events WHERE type = 'pause_ended'",
     );
     assert.equal(rows[0]!["n"], 1);
-    const before = await contents(store);
-    await rebuildDatabase(store);
-    assert.deepEqual(await contents(store), before);
+    await assertRebuilds(store);
   }));
 
 Deno.test("a study is open once in a lab, and a lab that is closed ends it", () =>

@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import type { Facts, JournalRecord } from "../../../core/mod.ts";
 import { earlierTrials } from "../../../tracker/lab/data/earlier_trials.ts";
-import { openStore, rebuildDatabase } from "../../../tracker/store/store.ts";
-import { contents } from "../../fixtures/stores/contents.ts";
+import { openStore } from "../../../tracker/store/store.ts";
+import { assertRebuilds } from "../../fixtures/stores/contents.ts";
 import { inDirectory } from "../../fixtures/stores/processes.ts";
 import { AT, STUDY, studyOpened, studyRecords } from "../../fixtures/stores/records.ts";
 
@@ -106,9 +106,7 @@ Deno.test("proposals hold what a sampler was shown and what it answered, and are
     }]);
     const losses = await store.query("SELECT * EXCLUDE (position) FROM format_losses");
     assert.deepEqual(losses.rows, [{ study_id: STUDY, scored_study_id: "before", ...loss }]);
-    const before = await contents(store);
-    await rebuildDatabase(store);
-    assert.deepEqual(await contents(store), before);
+    await assertRebuilds(store);
     const { rows: silentColumns } = await store.query(`
       SELECT table_name, column_name FROM duckdb_columns() WHERE comment IS NULL
         AND table_name IN ('proposals', 'earlier_trials', 'format_losses', 'action_measurements')`);
@@ -161,9 +159,7 @@ Deno.test("what a language model was asked and answered are rows, with the trial
       { exchange: 0, outcome: "refused", recipe: null, trial_id: null },
       { exchange: 1, outcome: "proposed", recipe, trial_id: "demo-1/t03" },
     ]);
-    const before = await contents(store);
-    await rebuildDatabase(store);
-    assert.deepEqual(await contents(store), before);
+    await assertRebuilds(store);
     const silent = await store.query(`SELECT table_name, column_name FROM duckdb_columns()
       WHERE comment IS NULL AND table_name IN ('consultations', 'consulted_trials')`);
     assert.deepEqual(silent.rows, []);

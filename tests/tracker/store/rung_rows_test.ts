@@ -5,11 +5,11 @@ import { measurementKey } from "../../../tracker/exchange/mlflow/describe/metric
 import { plotOf } from "../../../tracker/show/reports_of_study.ts";
 import { renderMarkdown } from "../../../tracker/show/reports/render_markdown.ts";
 import { studyReport } from "../../../tracker/show/reports/study_report.ts";
-import { openStore, rebuildDatabase } from "../../../tracker/store/store.ts";
+import { openStore } from "../../../tracker/store/store.ts";
 import { buildView } from "../../../tracker/show/view/build_view.ts";
 import { standing } from "../../../tracker/show/view/trial_rows.ts";
 import { figure, run, samplesIn, world } from "../../core/study_world.ts";
-import { contents } from "../../fixtures/stores/contents.ts";
+import { assertRebuilds } from "../../fixtures/stores/contents.ts";
 import { inDirectory } from "../../fixtures/stores/processes.ts";
 import { recordedStore } from "../../fixtures/stores/recorded.ts";
 
@@ -77,9 +77,7 @@ Deno.test("a rung between has its rows in SQL, also in an index made anew", () =
     const phases = await rows(`
       SELECT phase FROM spans WHERE trial_id = '${ids[1]}' AND phase IN ('proxy', 'half', 'full')`);
     assert.deepEqual(phases.map(({ phase }) => phase), ["proxy", "half"]);
-    const before = await contents(store);
-    await rebuildDatabase(store);
-    assert.deepEqual(await contents(store), before);
+    await assertRebuilds(store);
   }));
 
 Deno.test("stage_comparison takes the trial that was evaluated furthest for a shared artifact", () =>

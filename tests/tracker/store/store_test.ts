@@ -3,8 +3,9 @@ import { join } from "node:path";
 import type { JournalRecord } from "../../../core/mod.ts";
 import { useDatabase } from "../../../tracker/store/index/database.ts";
 import { recordChanges } from "../../../tracker/store/rows/rows_of_record.ts";
-import { openStore, rebuildDatabase, type Store } from "../../../tracker/store/store.ts";
+import { openStore, type Store } from "../../../tracker/store/store.ts";
 import { startScript } from "../../fixtures/programs.ts";
+import { assertRebuilds, contents } from "../../fixtures/stores/contents.ts";
 import { databaseHolder, endlessWriter, inDirectory } from "../../fixtures/stores/processes.ts";
 import {
   AT,
@@ -17,19 +18,6 @@ import {
 
 async function recordAll(store: Store, records: readonly JournalRecord[]): Promise<void> {
   await Promise.all(records.map((record) => store.record(record)));
-}
-
-async function tablesOf(store: Store): Promise<string[]> {
-  const { rows } = await store.query("SELECT table_name FROM duckdb_tables() ORDER BY 1");
-  return rows.map((row) => String(row["table_name"]));
-}
-
-/** Rows of every table and a hash over all their values: what "equal, row for row" means. */
-async function contents(store: Store): Promise<unknown[]> {
-  const parts = (await tablesOf(store)).map((name) =>
-    `SELECT '${name}' AS name, count(*) AS n, md5(string_agg(t::VARCHAR, chr(10) ORDER BY t::VARCHAR)) AS hash FROM "${name}" t`
-  );
-  return (await store.query(parts.join(" UNION ALL ") + " ORDER BY name")).rows;
 }
 
 Deno.test("openStore() shows a recorded study in every table and view", () =>
@@ -186,9 +174,7 @@ Deno.test("rebuildDatabase() makes the same rows however the sink was cut into f
       await recordAll(store, records.slice(from, from + 7));
       await store.flush();
     }
-    const before = await contents(store);
-    await rebuildDatabase(store);
-    assert.deepEqual(await contents(store), before);
+    await assertRebuilds(store);
   }));
 
 Deno.test("kill -9 of the writer and its sink: nothing is lost or doubled, the rebuild is equal", () =>
@@ -207,9 +193,7 @@ Deno.test("kill -9 of the writer and its sink: nothing is lost or doubled, the r
       );
       assert.ok(rows.length > last);
       assert.ok(rows.every((row) => row["n"] === 1));
-      const incremental = await contents(store);
-      await rebuildDatabase(store);
-      assert.deepEqual(await contents(store), incremental);
+      await assertRebuilds(store);
     }
   }));
 

@@ -21,13 +21,12 @@ import { ledgerText } from "../../../../tracker/show/stages/ledger_text.ts";
 import { writeOutputs } from "../../../../tracker/show/reports_of_study.ts";
 import { buildView } from "../../../../tracker/show/view/build_view.ts";
 import { EXAMPLE, exampleText, readStages } from "../../../../tracker/lab/read_document.ts";
-import { rebuildDatabase } from "../../../../tracker/store/store.ts";
 import { stagedRows } from "../../../../tracker/show/stages/staged_rows.ts";
 import { figures } from "../../../../tracker/show/plots/figures.ts";
 import { stagedChoice } from "../../../../core/runs/stages/choice.ts";
 import { round, runWorld, stagesWorld } from "../../../core/stages/stages_world.ts";
 import { smallFacts } from "../../../core/spec_fixtures.ts";
-import { contents } from "../../../fixtures/stores/contents.ts";
+import { assertRebuilds } from "../../../fixtures/stores/contents.ts";
 import { inDirectory } from "../../../fixtures/stores/processes.ts";
 import { recordedStore } from "../../../fixtures/stores/recorded.ts";
 
@@ -78,9 +77,7 @@ Deno.test("the ledger is a table: decisions by stage and attempt, and rebuilt th
     const view = await buildView(STUDY, run.records, () => Promise.resolve(null));
     assert.equal(figures.qualityByRatio(sized), figures.qualityByRatio(stagedRows(view)));
     assert.match(figures.qualityByRatio(sized), /second, attempt 2/);
-    const before = await contents(store);
-    await rebuildDatabase(store);
-    assert.deepEqual(await contents(store), before);
+    await assertRebuilds(store);
   }));
 
 Deno.test("the ledger is drawn attempt by attempt, with what was decided and why", () => {
