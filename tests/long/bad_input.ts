@@ -1,20 +1,11 @@
 import assert from "node:assert/strict";
 import { journalsOf } from "../fixtures/stores/journals.ts";
-import { execa } from "execa";
+import { runPare } from "../fixtures/programs.ts";
 import { mkdir, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 
-const ROOT = fileURLToPath(new URL("../..", import.meta.url));
-
-async function pare(words: string[], env: Record<string, string> = {}) {
-  return await execa(Deno.execPath(), ["run", "--allow-all", "tracker/cli.ts", ...words], {
-    cwd: ROOT,
-    reject: false,
-    stdin: "ignore",
-    env: { NO_COLOR: "1", HF_HUB_OFFLINE: "1", ...env },
-  });
-}
+const pare = (words: string[], env: Record<string, string> = {}) =>
+  runPare(words, { HF_HUB_OFFLINE: "1", ...env });
 
 /** The mistake is one sentence on stderr, exit code 2, no stack, and the store has no study. */
 async function refused(words: string[], expected: RegExp, env?: Record<string, string>) {

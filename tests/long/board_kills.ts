@@ -1,15 +1,12 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { readChild } from "../../python-backends/child/child_folder.ts";
 import { processFolder, type Submission } from "../../tracker/board/submission.ts";
 import { family } from "../fixtures/killed_study.ts";
 import { emptyHome } from "../fixtures/notebook_run.ts";
-import { denoWords, type Program, startProgram } from "../fixtures/programs.ts";
+import { pareWords, type Program, startProgram } from "../fixtures/programs.ts";
 import { isAlive, until } from "../python-backends/scripted_worker.ts";
 import { temporaryFolder } from "../temporary_folder.ts";
-
-const CLI = fileURLToPath(new URL("../../tracker/cli.ts", import.meta.url));
 
 interface Board {
   readonly program: Program;
@@ -19,7 +16,7 @@ interface Board {
 /** `pare board` in a home of its own. */
 async function startBoard(home: string): Promise<Board> {
   const env = { PARE_HOME: home, HF_HUB_OFFLINE: "1" };
-  const words = denoWords(CLI, "board", "--no-open", "--port", "0");
+  const words = pareWords("board", "--no-open", "--port", "0");
   const program = startProgram(words, { env });
   const url = new URL(await program.line() ?? "");
   const headers = {

@@ -1,20 +1,10 @@
 import assert from "node:assert/strict";
-import { execa } from "execa";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { runPare } from "../fixtures/programs.ts";
 
-const ROOT = fileURLToPath(new URL("../..", import.meta.url));
-
-function pare(words: string[]) {
-  return execa(Deno.execPath(), ["run", "--allow-all", "tracker/cli.ts", ...words], {
-    cwd: ROOT,
-    reject: false,
-    stdin: "ignore",
-    // Latencies are compared here: it runs as a user's study does.
-    env: { NO_COLOR: "1", PARE_QUIET_SECONDS: "4" },
-  });
-}
+// Latencies are compared here: it runs as a user's study does.
+const pare = (words: string[]) => runPare(words, { PARE_QUIET_SECONDS: "4" });
 
 interface Result {
   vector: { strategy_id: string; accuracy: number | null; latency_ms: number | null };

@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { execa } from "execa";
 import { mkdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -11,8 +10,8 @@ import { discoverPlugins } from "../../tracker/lab/discover.ts";
 import { readSamples } from "../../tracker/store/rows/sample_file.ts";
 import { rounds } from "../fixtures/campaign.ts";
 import { wiredTask } from "../fixtures/wired_task.ts";
+import { runPare } from "../fixtures/programs.ts";
 
-const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 /** Of each task that is scored twice. */
 const ROWS = Array.from({ length: rounds(6, 30) }, (_, row) => row);
 
@@ -127,21 +126,12 @@ Deno.test("llama.cpp compiles, computes the artifacts' own weights, and runs the
       async () => {
         const store = join(folder, "store");
         const output = join(folder, "out");
-        const run = await execa(Deno.execPath(), [
-          ...[
-            "run",
-            "--allow-all",
-            "tracker/cli.ts",
-            "run",
-            "--model",
-            "demo",
-            "--dataset",
-            "demo",
-          ],
+        const run = await runPare([
+          ...["run", "--model", "demo", "--dataset", "demo"],
           ...["--runtime", "llama.cpp", "--yes", "--store", store, "--output", output],
           ...["--max-trials", "1", "--methods", "rtn"],
           ...["--proxy-samples", "8,demo_text=2", "--full-samples", "8,demo_text=2"],
-        ], { cwd: ROOT, reject: false, stdin: "ignore", env: { NO_COLOR: "1" } });
+        ]);
         assert.equal(run.exitCode, 0, `${run.stdout}\n${run.stderr}`);
         const results: Result[] = JSON.parse(await readFile(join(output, "results.json"), "utf8"));
         const [baseline, ...trials] = results;
@@ -149,16 +139,16 @@ Deno.test("llama.cpp compiles, computes the artifacts' own weights, and runs the
         assert.ok(baseline!.vector.latency_ms! > 0);
         // Few samples may stop a trial on the proxy, before it is timed.
         assert.ok(trials.some(({ vector }) => vector.latency_ms !== null && vector.latency_ms > 0));
-        const asked = await execa(Deno.execPath(), [
-          ...["run", "--allow-all", "tracker/cli.ts", "sql", "--store", store, "--format", "json"],
+        const asked = await runPare([
+          ...["sql", "--store", store, "--format", "json"],
           "SELECT DISTINCT runtime FROM measurements WHERE runtime IS NOT NULL",
-        ], { cwd: ROOT });
+        ]);
         assert.deepEqual(JSON.parse(asked.stdout), [{ runtime: "llama.cpp" }]);
-        const rows = await execa(Deno.execPath(), [
-          ...["run", "--allow-all", "tracker/cli.ts", "sql", "--store", store, "--format", "json"],
+        const rows = await runPare([
+          ...["sql", "--store", store, "--format", "json"],
           "SELECT metric, bool_and(minimum <= value AND value <= maximum) AS spread " +
           "FROM measurements WHERE runtime = 'llama.cpp' GROUP BY metric",
-        ], { cwd: ROOT });
+        ]);
         const found: { metric: string; spread: boolean | null }[] = JSON.parse(rows.stdout);
         const spread = new Map(found.map((row) => [row.metric, row.spread]));
         for (const metric of ["latency_ms", "prefill_ms_per_token"]) {

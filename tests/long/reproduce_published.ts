@@ -7,6 +7,7 @@ import { pareHome } from "../../python-backends/home.ts";
 import { PROJECT_ROOT } from "../../tracker/ground/home.ts";
 import { openLab, openStore, silentAsk, writeReport } from "../../tracker/mod.ts";
 import { temporaryFolder } from "../temporary_folder.ts";
+import { runPare } from "../fixtures/programs.ts";
 
 const WORDS = ["the red fox", "the old owl", "a grey hare", "the young wolf"];
 const rows = Array.from(
@@ -28,11 +29,6 @@ Deno.test("what a notebook's study publishes is enough for a stranger, and what 
   await writeFile(own, rows.join(""));
   const store = join(folder, "author", "store");
   const published = join(folder, "published");
-  const cli = (args: readonly string[], env: Record<string, string> = {}) =>
-    execa(Deno.execPath(), ["run", "-A", "tracker/cli.ts", ...args], {
-      ...{ cwd: PROJECT_ROOT, env: { NO_COLOR: "1", ...env }, reject: false, stdin: "ignore" },
-    });
-
   await t.step("the notebook's report has what the command line's has", async () => {
     await using lab = await openLab({ store });
     const study = await lab.open({
@@ -55,7 +51,7 @@ Deno.test("what a notebook's study publishes is enough for a stranger, and what 
     assert.match(await readFile(join(report, "report.md"), "utf8"), /sh FOLDER\/reproduce\.sh/);
   });
 
-  const made = await cli(["publish", "shared", published, "--store", store]);
+  const made = await runPare(["publish", "shared", published, "--store", store]);
   assert.equal(made.exitCode, 0, made.stderr);
   const home = await strangersHome(folder);
   const again = (from: string, ...more: string[]) =>
@@ -107,7 +103,7 @@ Deno.test("what a notebook's study publishes is enough for a stranger, and what 
       const weights = study.model.find((file) => file.path.endsWith(".safetensors"))!;
       await writeFile(path, recorded.replaceAll(weights.sha256, "0".repeat(64)));
       const from = ["reproduce", "--from", tampered, "t01", "--model", "tiny", "--dataset", own];
-      const model = await cli(from, { PARE_HOME: home });
+      const model = await runPare(from, { PARE_HOME: home });
       assert.equal(model.exitCode, 2);
       assert.match(
         model.stderr,

@@ -1,24 +1,14 @@
 /** The requirement's three codecs on the tiny model: real workers, real gates. */
 import assert from "node:assert/strict";
-import { execa } from "execa";
 import { mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { parse, stringify } from "yaml";
 import { Handoff, type StageDecision } from "../../core/mod.ts";
 import { exampleText } from "../../tracker/lab/read_document.ts";
+import { runPare } from "../fixtures/programs.ts";
 
-const ROOT = fileURLToPath(new URL("../..", import.meta.url));
-
-function pare(words: string[]) {
-  return execa(Deno.execPath(), ["run", "--allow-all", "tracker/cli.ts", ...words], {
-    cwd: ROOT,
-    reject: false,
-    stdin: "ignore",
-    env: { NO_COLOR: "1", PARE_QUIET_SECONDS: "0.1" },
-  });
-}
+const pare = (words: string[]) => runPare(words, { PARE_QUIET_SECONDS: "0.1" });
 
 /** The printed document on what the tiny model knows: its gates, retries and sizes as they are. */
 function document(): Record<string, unknown> {

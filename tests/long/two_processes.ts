@@ -1,13 +1,11 @@
 import assert from "node:assert/strict";
-import { execa } from "execa";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { ensureEnvironment } from "../../python-backends/environments/environments.ts";
 import { openLab } from "../../tracker/mod.ts";
 import { openLabStore } from "../../tracker/lab/lab_store.ts";
 import type { QueryResult } from "../../tracker/store/query/result.ts";
 import { openStore, type Store } from "../../tracker/store/store.ts";
-import { startProgram, startScript } from "../fixtures/programs.ts";
+import { runPare, startProgram, startScript } from "../fixtures/programs.ts";
 import {
   databaseHolder,
   inDirectory,
@@ -166,10 +164,7 @@ time.sleep(600)`;
       for (const record of studyRecords("b")) await store.record(record);
       assert.ok(performance.now() - started < 5_000, "recording waits for nobody");
       assert.equal((await store.flush({ wait_ms: 50 })).held_by?.pid, shell.pid);
-      const cli = fileURLToPath(new URL("../../tracker/cli.ts", import.meta.url));
-      const status = await execa(Deno.execPath(), [
-        ...["run", "--no-check", "-A", cli, "status", "--store", root],
-      ]);
+      const status = await runPare(["status", "--store", root]);
       assert.match(status.stdout, new RegExp(`open in +process ${shell.pid} \\(.*python.*duckdb`));
     } finally {
       await shell.kill();

@@ -1,13 +1,11 @@
 import { existsSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { type Browser, chromium, type Page } from "playwright-core";
 import { openStore } from "../../../tracker/store/store.ts";
 import { studyOpened } from "../../fixtures/stores/records.ts";
-import { denoWords, startProgram } from "../../fixtures/programs.ts";
+import { pareWords, startProgram } from "../../fixtures/programs.ts";
 import { recordsOf } from "./many_trials.ts";
 
-const CLI = fileURLToPath(new URL("../../../tracker/cli.ts", import.meta.url));
 const BROWSERS = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
 
 /** Chromium, if it is installed: without one only the server's answers are timed. */
@@ -27,7 +25,7 @@ export interface BoardProcess extends AsyncDisposable {
 
 /** `pare board` over a store, as somebody at a terminal starts it. */
 export async function boardProcess(store: string): Promise<BoardProcess> {
-  const child = startProgram(denoWords(CLI, "board", "--store", store, "--port", "0", "--no-open"));
+  const child = startProgram(pareWords("board", "--store", store, "--port", "0", "--no-open"));
   const url = await child.line();
   if (url === null) {
     throw new Error("Cannot time the board: it ended before it printed its address");
@@ -130,7 +128,7 @@ export interface Written {
 /** `pare report` of a study, from the command's start to its end, and the size of the page. */
 export async function reportWritten(store: string, study_id: string, output: string) {
   const started = performance.now();
-  const words = denoWords(CLI, "report", study_id, "--store", store, "--output", output);
+  const words = pareWords("report", study_id, "--store", store, "--output", output);
   const { code } = await startProgram(words).exited;
   const seconds = (performance.now() - started) / 1000;
   if (code !== 0) throw new Error(`Cannot time the report of ${study_id}: it ended with ${code}`);

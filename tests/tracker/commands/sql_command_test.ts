@@ -1,24 +1,12 @@
 import assert from "node:assert/strict";
-import { execa } from "execa";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { UsageError } from "../../../core/mod.ts";
 import { parseParams } from "../../../tracker/commands/input/sql_input.ts";
 import { openStore } from "../../../tracker/store/store.ts";
 import { watch } from "../../../tracker/show/terminal/watch.ts";
-import { denoWords, startProgram } from "../../fixtures/programs.ts";
+import { pareWords, runPare, startProgram } from "../../fixtures/programs.ts";
 import { inDirectory } from "../../fixtures/stores/processes.ts";
 import { studyRecords } from "../../fixtures/stores/records.ts";
-
-const CLI = fileURLToPath(new URL("../../../tracker/cli.ts", import.meta.url));
-
-/** The command line as a shell starts it. */
-function pare(words: readonly string[], input?: string) {
-  return execa(Deno.execPath(), ["run", "--no-check", "-A", CLI, ...words], {
-    reject: false,
-    ...(input === undefined ? { stdin: "ignore" as const } : { input }),
-  });
-}
 
 async function recorded(root: string): Promise<void> {
   await using store = await openStore(root, { write: true });
@@ -34,11 +22,11 @@ Deno.test("pare sql takes a statement, a file or standard input, with values by 
     const file = join(root, "trials.sql");
     await Deno.writeTextFile(file, `-- which trials\n${sql};\n`);
     const answers = await Promise.all([
-      pare(["sql", sql, "--param", "least=2", ...store]),
-      pare(["sql", file, "--param", "$least=2", ...store]),
-      pare(["sql", "-", "--param", "least=2", ...store], sql),
-      pare(["sql", sql, ...store]),
-      pare(["sql", join(root, "other.sql"), ...store]),
+      runPare(["sql", sql, "--param", "least=2", ...store]),
+      runPare(["sql", file, "--param", "$least=2", ...store]),
+      runPare(["sql", "-", "--param", "least=2", ...store], {}, sql),
+      runPare(["sql", sql, ...store]),
+      runPare(["sql", join(root, "other.sql"), ...store]),
     ]);
     assert.deepEqual(answers.map(({ stdout }) => stdout), [expected, expected, expected, "", ""]);
     assert.deepEqual(answers.map(({ exitCode }) => exitCode), [0, 0, 0, 2, 2]);
@@ -54,17 +42,26 @@ Deno.test("pare sql says on standard error that it cut the rows, in every form",
     await recorded(root);
     const sql = "SELECT number FROM trials ORDER BY number";
     for (const format of ["table", "csv", "json"]) {
-      const cut = await pare(["sql", sql, "--store", root, "--format", format, "--max-rows", "2"]);
+      const cut = await runPare([
+        "sql",
+        sql,
+        "--store",
+        root,
+        "--format",
+        format,
+        "--max-rows",
+        "2",
+      ]);
       assert.equal(cut.exitCode, 0);
       assert.equal(cut.stderr, "cut at 2 rows: there are more; raise --max-rows", format);
     }
     const out = `${root}.parquet`;
     const parquet = ["sql", sql, "--store", root, "--format", "parquet", "--output", out];
-    assert.match((await pare([...parquet, "--max-rows", "2"])).stderr, /write LIMIT/);
-    assert.equal((await pare(parquet)).stderr, `4 rows in ${out}`);
+    assert.match((await runPare([...parquet, "--max-rows", "2"])).stderr, /write LIMIT/);
+    assert.equal((await runPare(parquet)).stderr, `4 rows in ${out}`);
     await Deno.remove(out);
     const long = "SELECT count(*) FROM range(1000000000) a, range(1000) b";
-    const stopped = await pare(["sql", long, "--store", root, "--timeout", "0.3s"]);
+    const stopped = await runPare(["sql", long, "--store", root, "--timeout", "0.3s"]);
     assert.equal(stopped.exitCode, 2);
     assert.match(stopped.stderr, /Cannot finish the query in 0.3 s/);
   }));
@@ -73,7 +70,7 @@ Deno.test("pare sql --watch draws again and ends cleanly on Ctrl-C", () =>
   inDirectory(async (root) => {
     await recorded(root);
     const words = ["sql", "SELECT 42 AS n", "--store", root, "--watch", "0.2"];
-    const watched = startProgram(denoWords(CLI, ...words));
+    const watched = startProgram(pareWords(...words));
     let seen = "";
     for (let line = await watched.line(); line !== null; line = await watched.line()) {
       seen += `${line}\n`;

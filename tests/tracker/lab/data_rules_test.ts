@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { execa } from "execa";
 import { existsSync } from "node:fs";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -8,6 +7,7 @@ import { gzipSync } from "node:zlib";
 import { inspectDataset } from "../../../tracker/lab/data/inspect_dataset.ts";
 import { parseJson } from "../../../tracker/lab/data/parse_json.ts";
 import { temporaryFolder } from "../../temporary_folder.ts";
+import { runPare } from "../../fixtures/programs.ts";
 
 const ROOT = fileURLToPath(new URL("../../..", import.meta.url));
 const GOOD = '{"prompt": "a", "answer": "b"}';
@@ -68,10 +68,8 @@ Deno.test("a study document is read by the same rules, and its mark is none of i
   const folder = temporaryFolder("document");
   const run = async (text: string, store = join(folder, "store")) => {
     await writeFile(join(folder, "study.json"), text);
-    const words = ["run", "--allow-all", "--no-check", "tracker/cli.ts", "run"];
-    const result = await execa(Deno.execPath(), [
-      ...[...words, join(folder, "study.json"), "--yes", "--store", store],
-    ], { cwd: ROOT, reject: false, stdin: "ignore", env: { NO_COLOR: "1", PARE_HOME: folder } });
+    const words = ["run", join(folder, "study.json"), "--yes", "--store", store];
+    const result = await runPare(words, { PARE_HOME: folder });
     assert.equal(result.exitCode, 2, result.stderr);
     assert.doesNotMatch(result.stderr, /^\s+at /m);
     assert(!existsSync(store), "a refusal leaves no store");

@@ -1,9 +1,7 @@
 import assert from "node:assert/strict";
-import { execa } from "execa";
 import { existsSync, readdirSync } from "node:fs";
 import { mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { KINDS, resolveAction } from "../../../core/mod.ts";
 import { type BackendClient, createBackendClient } from "../../../python-backends/client.ts";
 import { pinsHash } from "../../../python-backends/environments/environment_pins.ts";
@@ -19,8 +17,7 @@ import { shareDefaultEnvironment } from "../../python-backends/scripted_worker.t
 import { temporaryFolder } from "../../temporary_folder.ts";
 import { adoptTinyModel, trainedTinyModel } from "../../tiny_model.ts";
 import { smallFacts } from "../../core/spec_fixtures.ts";
-
-const ROOT = fileURLToPath(new URL("../../..", import.meta.url));
+import { runPare } from "../../fixtures/programs.ts";
 
 const ignore = await unlessMountable();
 
@@ -157,12 +154,7 @@ async function refusal(
   model: string,
 ): Promise<{ code: number | undefined; said: string }> {
   const words = ["run", "--yes", "--model", model, "--dataset", "tiny"];
-  const run = await execa(Deno.execPath(), ["run", "--allow-all", "tracker/cli.ts", ...words], {
-    cwd: ROOT,
-    reject: false,
-    stdin: "ignore",
-    env: { NO_COLOR: "1", HF_HUB_OFFLINE: "1", PARE_HOME: home },
-  });
+  const run = await runPare(words, { HF_HUB_OFFLINE: "1", PARE_HOME: home });
   assert.doesNotMatch(run.stderr, /^\s+at /m, run.stderr);
   const said = run.stderr.split("\n").filter((line) => line.startsWith("pare: "));
   assert.equal(said.length, 1, run.stderr);

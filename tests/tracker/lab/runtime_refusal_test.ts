@@ -1,20 +1,13 @@
 import { ignoreUnless } from "../../run/counts.ts";
 import assert from "node:assert/strict";
-import { execa } from "execa";
-import { fileURLToPath } from "node:url";
 import { hasGpu } from "../../../python-backends/environments/torch_wheel.ts";
-
-const ROOT = fileURLToPath(new URL("../../..", import.meta.url));
+import { runPare } from "../../fixtures/programs.ts";
 
 /** The command line in an empty home, where no environment is and none could be made in time. */
 async function pare(...words: string[]) {
   const home = await Deno.makeTempDir();
   try {
-    const result = await execa(
-      Deno.execPath(),
-      ["run", "--allow-all", "tracker/cli.ts", ...words],
-      { cwd: ROOT, reject: false, stdin: "ignore", env: { NO_COLOR: "1", PARE_HOME: home } },
-    );
+    const result = await runPare(words, { PARE_HOME: home });
     const made = await Array.fromAsync(Deno.readDir(home));
     return { ...result, made: made.map(({ name }) => name) };
   } finally {

@@ -8,8 +8,8 @@ import { ensureEnvironment } from "../../../python-backends/environments/environ
 import { openStore } from "../../../tracker/store/store.ts";
 import { inDirectory } from "../../fixtures/stores/processes.ts";
 import { AT, measurement, STUDY, studyRecords, trialId } from "../../fixtures/stores/records.ts";
+import { runPare } from "../../fixtures/programs.ts";
 
-const CLI = fileURLToPath(new URL("../../../tracker/cli.ts", import.meta.url));
 const READER = fileURLToPath(new URL("python_readers/read_store.py", import.meta.url));
 
 /** Study names that a folder's name must not change. */
@@ -28,9 +28,7 @@ interface Read {
 }
 
 function exported(root: string, out: string, ...more: string[]) {
-  const words = ["export", "--store", root, "--parquet", out, ...more];
-  const args = ["run", "--no-check", "-A", CLI, ...words];
-  return execa(Deno.execPath(), args, { reject: false, stdin: "ignore" });
+  return runPare(["export", "--store", root, "--parquet", out, ...more]);
 }
 
 async function hashes(database: string): Promise<string[]> {

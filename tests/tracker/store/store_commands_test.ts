@@ -237,7 +237,7 @@ Deno.test("pare note reaches a study that another process writes, and is there o
     for (const record of studyRecords()) await store.record(record);
     await store.flush();
     const { stdout } = await pare("note", trialId(2), "while it runs", "--store", root);
-    assert.equal(stdout, `noted for ${trialId(2)}\n`);
+    assert.equal(stdout, `noted for ${trialId(2)}`);
     await using reader = await openStore(root, { write: false });
     const asked = "SELECT text FROM notes WHERE text = 'while it runs'";
     assert.equal((await reader.query(asked)).rows.length, 1, "it is there at once");
@@ -284,7 +284,7 @@ Deno.test("pare log shows a log that is as it was kept, and says where it is not
     await (await wholeStudy(folder)).close();
     const whole = await pare("log", trialId(1), "--store", root);
     assert.deepEqual([whole.code, whole.stderr], [0, ""]);
-    assert.equal(whole.stdout, `── evaluate\n${LOG}`);
+    assert.equal(whole.stdout, `── evaluate\n${LOG.trimEnd()}`);
     await Deno.writeTextFile(
       join(root, "runs", STUDY, "logs", "t01-evaluate.log"),
       "something else",

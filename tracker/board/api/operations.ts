@@ -15,7 +15,9 @@ const NoQuery = z.strictObject({});
 
 const said = z.array(z.string()).describe("the last lines that its process printed");
 const exit_code = z.int().nullable()
-  .describe("0: it ran to its end; 130: it was stopped; null: it runs, or did not begin");
+  .describe(
+    "0: it ran to its end; 130: it was stopped; null: it runs, did not begin, or nobody saw it end",
+  );
 
 const StudyLineShape = z.strictObject({
   study_id: z.string(),

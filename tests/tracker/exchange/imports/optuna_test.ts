@@ -12,8 +12,8 @@ import { optunaRuns } from "../../../../tracker/exchange/imports/optuna.ts";
 import { readParam } from "../../../../tracker/exchange/imports/optuna_values.ts";
 import { openStore } from "../../../../tracker/store/store.ts";
 import { inDirectory } from "../../../fixtures/stores/processes.ts";
+import { runPare } from "../../../fixtures/programs.ts";
 
-const CLI = fileURLToPath(new URL("../../../../tracker/cli.ts", import.meta.url));
 const MAKE = fileURLToPath(new URL("make_optuna.py", import.meta.url));
 
 /** A trial as Optuna itself reads it back. */
@@ -105,10 +105,7 @@ Deno.test("optunaRuns() gives what Optuna itself reads, and the store keeps it o
     assert.equal(await hashOf(path), before, "the file is only read");
     await store.close();
 
-    const pare = (...words: string[]) => {
-      const args = ["run", "--no-check", "-A", CLI, ...words, "--store", root];
-      return execa(Deno.execPath(), args, { reject: false, stdin: "ignore" });
-    };
+    const pare = (...words: string[]) => runPare([...words, "--store", root]);
     const third = await pare("import", "optuna", path, "--study", "pruned");
     assert.match(third.stdout, /^0 runs added, 0 updated, 4 unchanged\n {2}study optuna-pruned-/);
     const { stdout } = await pare("studies");
