@@ -39,8 +39,11 @@ export interface Metric {
   readonly reciprocal_of?: string;
   /** A sample's score is the figure's logarithm (`scaleOf`): a difference is relative. */
   readonly samples?: "logarithm";
-  /** A column of `leaderboard_wide` and `trial_summary`, and, as it was measured, of `trial_figures`. */
-  readonly column?: true;
+  /**
+   * It is a column of `leaderboard_wide` and `trial_summary`, and, as it was measured, of `trial_figures`:
+   * what the column means, for its comment.
+   */
+  readonly column?: string;
   /** May be below 0: a difference of two figures. */
   readonly signed?: true;
   /** May be in a study's front; a task's own metric counts there by the mean over tasks. */
@@ -78,7 +81,7 @@ const open = (
 export const METRICS: readonly Metric[] = [
   share("accuracy", "accuracy", {
     weight: "accuracy",
-    column: true,
+    column: "unweighted mean over the primary tasks, 0 to 1",
     objective: true,
     aliases: ["acc", "acc_norm", "acc_bytes", "acc_mutual_info"],
   }),
@@ -90,7 +93,7 @@ export const METRICS: readonly Metric[] = [
   open("quality", "perplexity", ["perplexity", "exp(nats/token)"], {
     samples: "logarithm",
     weight: "accuracy",
-    column: true,
+    column: "of the study's text; lower is better",
     objective: true,
   }),
   open("distance", "kl", ["KL", "nats/token"], {
@@ -118,7 +121,8 @@ export const METRICS: readonly Metric[] = [
     short: "latency",
     weight: "latency",
     ratio: "latency_ratio",
-    column: true,
+    column:
+      "milliseconds per generated token: latency_ratio times the median of the baseline's times over the study; NULL: only emulated, or not measured",
     objective: true,
   }),
   open("speed", "prefill_ms_per_token", ["prefill ms/token", "ms/token"], {
@@ -132,7 +136,7 @@ export const METRICS: readonly Metric[] = [
     weight: "latency",
     in_runtime: true,
     direction: "maximize",
-    column: true,
+    column: "prompt tokens per second, as timed",
     objective: true,
   }),
   open("speed", "decode_tokens_per_s", ["decode tokens/s", "tokens/s"], {
@@ -146,31 +150,35 @@ export const METRICS: readonly Metric[] = [
     words: "size on disk",
     short: "size",
     weight: "size",
-    column: true,
+    column: "bytes of the weight files on disk",
     objective: true,
   }),
   open("size", "memory_bytes", ["memory", "bytes"], {
     in_runtime: true,
     short: "memory",
     weight: "memory",
-    column: true,
+    column: "peak memory of the inference process",
     objective: true,
   }),
   open("size", "gpu_memory_bytes", ["GPU memory", "bytes"], {
     in_runtime: true,
     weight: "memory",
-    column: true,
+    column: "peak memory allocated on the GPU",
     objective: true,
   }),
   // Of trials that set a policy of the cache, at the longest context measured: no front can be of it.
-  open("size", "kv_bytes", ["KV cache", "bytes"], { in_runtime: true, column: true }),
+  open("size", "kv_bytes", ["KV cache", "bytes"], {
+    in_runtime: true,
+    column:
+      "bytes of the KV cache at the longest context measured, each length in measurements; NULL: the trial sets no policy of the cache",
+  }),
   open("energy", "energy_j_per_1k_tokens", ["J/1k tokens", "J/1k tokens"], {
     in_runtime: true,
     words: "energy",
     short: "energy",
     weight: "energy",
     ratio: "energy_ratio",
-    column: true,
+    column: "joules for 1,000 generated tokens",
     objective: true,
   }),
   open("energy", "co2_g_per_1k_tokens", ["g CO2/1k tokens", "g/1k tokens"], {
@@ -179,7 +187,7 @@ export const METRICS: readonly Metric[] = [
     short: "co2",
     weight: "co2",
     ratio: "co2_ratio",
-    column: true,
+    column: "grams of CO2 for 1,000 generated tokens, by the study's country and carbon_g_per_kwh",
     objective: true,
   }),
 ];

@@ -42,7 +42,7 @@ function methodWords({ agent, method }: AgentMethod) {
 /** The figures over all tasks that a table of trials shows, on the highest rung last. */
 function figuresOf({ measurements }: Trial) {
   const shown = measurements.filter(({ task, metric, value }) =>
-    task === null && metricOf(metric)?.column === true && Number.isFinite(value)
+    task === null && metricOf(metric)?.column !== undefined && Number.isFinite(value)
   );
   return Object.fromEntries(shown.map(({ metric, value, standard_error }) => [
     metric,

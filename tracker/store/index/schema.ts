@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import type { DuckDBConnection } from "@duckdb/node-api";
 import { UsageError } from "../../../core/errors.ts";
+import { METRICS } from "../../../core/metrics/metric_table.ts";
 import { firstLine } from "./obstacle.ts";
 import { SCHEMA_HASH, SCHEMA_VERSION, TABLES, VIEWS } from "./schema/files.ts";
 
@@ -11,8 +12,19 @@ export const SCHEMA_FILES: readonly string[] = [
   ...VIEWS.map((name) => `views/${name}.sql`),
 ];
 
+/** What columns of metrics mean, by name. */
+const OF_METRICS: Readonly<Record<string, string>> = Object.fromEntries(
+  METRICS.flatMap(({ name, column }) => column === undefined ? [] : [[name, column]]),
+);
+
+/** A file, with the metrics that are columns and that it does not name itself where it marks their place. */
 function textOf(file: string): string {
-  return readFileSync(new URL(`./schema/${file}`, import.meta.url), "utf8");
+  const text = readFileSync(new URL(`./schema/${file}`, import.meta.url), "utf8");
+  const names = Object.keys(OF_METRICS).filter((name) => !new RegExp(`\\b${name}\\b`).test(text));
+  return text.replaceAll(
+    /\/\* metrics( DOUBLE)? \*\//g,
+    (_, type = "") => names.map((name) => name + type).join(", "),
+  );
 }
 
 /**
@@ -32,7 +44,8 @@ async function commentColumns(connection: DuckDBConnection): Promise<void> {
     "SELECT table_name, column_name FROM duckdb_columns() WHERE NOT internal",
   );
   const statements = found.getRows().flatMap(([relation, column]) => {
-    const said = own[`${relation}.${column}`] ?? columns[String(column)];
+    const said = own[`${relation}.${column}`] ?? columns[String(column)] ??
+      OF_METRICS[String(column)];
     return said === undefined
       ? []
       : [`COMMENT ON COLUMN ${relation}."${column}" IS '${said.replaceAll("'", "''")}'`];
@@ -44,6 +57,7 @@ async function commentColumns(connection: DuckDBConnection): Promise<void> {
 export function schemaHash(): string {
   const hash = createHash("sha256");
   for (const file of [...SCHEMA_FILES, COMMENTS]) hash.update(`${file}\n${textOf(file)}`);
+  hash.update(JSON.stringify(OF_METRICS));
   return hash.digest("hex").slice(0, 16);
 }
 

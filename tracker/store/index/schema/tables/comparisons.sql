@@ -9,14 +9,8 @@ CREATE TABLE trial_figures (
   accuracy_standard_error DOUBLE,
   accuracy_n BIGINT,
   perplexity DOUBLE,
-  prefill_tokens_per_s DOUBLE,
-  size_bytes DOUBLE,
-  memory_bytes DOUBLE,
-  gpu_memory_bytes DOUBLE,
-  kv_bytes DOUBLE,
-  energy_j_per_1k_tokens DOUBLE,
-  energy_reader VARCHAR,
-  co2_g_per_1k_tokens DOUBLE
+  /* metrics DOUBLE */,
+  energy_reader VARCHAR
 );
 
 -- Trials as the core's own rules compare them (core/front/comparable.ts): latency as its ratio to the
@@ -61,15 +55,9 @@ CREATE TABLE trial_summaries (
   perplexity DOUBLE,
   latency_ms DOUBLE,
   speedup DOUBLE,
-  prefill_tokens_per_s DOUBLE,
-  size_bytes DOUBLE,
+  /* metrics DOUBLE */,
   compression_ratio DOUBLE,
-  memory_bytes DOUBLE,
-  gpu_memory_bytes DOUBLE,
-  kv_bytes DOUBLE,
-  energy_j_per_1k_tokens DOUBLE,
   energy_reader VARCHAR,
-  co2_g_per_1k_tokens DOUBLE,
   violated VARCHAR[],
   undecided VARCHAR[],
   front_rank BIGINT,
