@@ -230,7 +230,7 @@ export async function scoreInLab(
   const { request } = openedRecord(await there.journalOf(id), id);
   const opening = { ...opened, setting_up: opened.stop.signal };
   const more = { ...request, plugins: [...new Set([...request.plugins, ...plugins])] };
-  const registry = await pluginsOf(opening, more, id);
+  const { plugins: registry } = await pluginsOf(opening, more, id);
   const tools = toolsWith(opening, registry, { offline: request.offline ?? false });
   const runner = setUpRunner(opening, tools, id, request);
   await using inUse = await opened.store.use();

@@ -149,7 +149,10 @@ export function setUpRunner(
   });
 }
 
-/** The plugins of a study, with the tasks that its dataset names; what cannot run here is refused. */
+/**
+ * The plugins of a study, with the tasks that its dataset names, and that dataset's facts; what cannot
+ * run here is refused.
+ */
 export async function pluginsOf(opened: Opening, request: RunRequest, study_id: string) {
   const offline = request.offline ?? false;
   if (offline) refuseFetchedPlugins(request.plugins);
@@ -166,7 +169,7 @@ export async function pluginsOf(opened: Opening, request: RunRequest, study_id: 
         "none; leave --runtime out for the best one that runs here",
     );
   }
-  return plugins;
+  return { plugins, dataset };
 }
 
 /** A study that goes on: the limits that are set anew, and the spec that it began with. */
@@ -216,14 +219,20 @@ async function sessionInput(
 ): Promise<SessionInput> {
   const { home, store, mlflow, setting_up, options } = opened;
   const offline = asked.offline ?? false;
-  const plugins = await pluginsOf(opened, asked, study_id);
+  const { plugins, dataset } = await pluginsOf(opened, asked, study_id);
   if (asked.model_name === "demo") {
     const onProgress = options.onSetup ?? (() => {});
     opened.gguf = await ensureDemoModel(home.root, { offline, onProgress, signal: setting_up });
   }
   const tools = toolsWith(opened, plugins, { offline, trusting: asked.trust_remote_code });
   const runner = setUpRunner(opened, tools, study_id, asked);
-  const { facts, baseline, student } = await gatherFacts(tools, runner, asked, opened.gguf);
+  const { facts, baseline, student } = await gatherFacts(
+    tools,
+    runner,
+    asked,
+    dataset,
+    opened.gguf,
+  );
   const there = asked.samples.ladder === undefined ? null : await recordedStudies(store);
   const { request, assumptions } = await withEarlierLadder(asked, facts, study_id, there);
   const refusal = memoryRefusal(facts) ?? budgetRefusal(request, facts.device);

@@ -4,6 +4,7 @@ import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import {
   type Artifact,
+  type DatasetFacts,
   type Facts,
   type Failure,
   kindOf,
@@ -11,7 +12,6 @@ import {
   type RunRequest,
   UsageError,
 } from "../../../core/mod.ts";
-import { inspectDataset } from "../data/inspect_dataset.ts";
 import { servedArtifact, servedFacts } from "./served_facts.ts";
 import { packageSource } from "./source_closure.ts";
 import type { CallRunner } from "./call_runner.ts";
@@ -116,14 +116,14 @@ async function importModel(
   return { ...facts, path: join(folder, "model") };
 }
 
-/** Inspects model, machine and dataset, in this order of what a user gets wrong most often. */
+/** Inspects machine and model beside the dataset, which was looked at before. */
 export async function gatherFacts(
   workshop: Tools,
   runner: CallRunner,
   request: RunRequest,
+  dataset: DatasetFacts,
   ggufOfDemo: string | undefined,
 ): Promise<Start> {
-  const dataset = await inspectDataset(request.dataset);
   const device = await runner("setup", {
     call: "inspect_device",
     disk_path: workshop.home.root,
