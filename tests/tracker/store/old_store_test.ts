@@ -18,6 +18,9 @@ const GONE: Readonly<Record<string, readonly string[]>> = {
   layer_sensitivities: ["study_id", "trial_id", "position"],
 };
 
+/** Columns that have another name today. */
+const RENAMED: Readonly<Record<string, string>> = { stage: "call", failure_stage: "failure_phase" };
+
 type Expected = { table: string; row: Record<string, unknown> };
 
 Deno.test("A store of record version 1 gives the same rows today, and takes new records", () =>
@@ -31,7 +34,10 @@ Deno.test("A store of record version 1 gives the same rows today, and takes new 
     for (const [table, all] of Map.groupBy(expected, (one) => one.table)) {
       const gone = GONE[table] ?? [];
       const wanted = all.map(({ row }) =>
-        Object.fromEntries(Object.entries(row).filter(([name]) => !gone.includes(name)))
+        Object.fromEntries(
+          Object.entries(row).filter(([name]) => !gone.includes(name))
+            .map(([name, value]) => [RENAMED[name] ?? name, value]),
+        )
       );
       // Later versions may add columns; those of version 1 keep their names and values.
       const columns = Object.keys(wanted[0]!).map((name) => `"${name}"`).join(", ");
