@@ -156,7 +156,9 @@ Deno.test({
       );
       assert.ok(written?.type === "artifact_written");
       const store = await openArtifactStore(join(disk.path, "artifacts"));
-      assert.deepEqual(await store.verifyChecksums(written.artifact), []);
+      const kept = await store.get(written.artifact.artifact_id);
+      assert.ok(kept !== null);
+      assert.deepEqual(await store.verifyChecksums(kept), []);
       assert.equal(artifactId(written.artifact.files), ship.to_artifact);
     });
   },

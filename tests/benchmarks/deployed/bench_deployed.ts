@@ -9,6 +9,7 @@
  *     deno task bench:deployed --page     # measures nothing: the page's tables of what is kept
  *     deno task bench:deployed --fresh    # forgets what an earlier run measured
  */
+import { placeOf } from "../../../tracker/artifacts/artifact_places.ts";
 import { execa } from "execa";
 import { readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -46,13 +47,12 @@ async function python(environment: string, script: string, home: string, asked: 
 
 const MEASURED =
   `SELECT t.number, t.state, t.accuracy, t.accuracy_drop, t.size_bytes, t.latency_ratio,
-    t.latency_ratio_low AS ratio_low, t.latency_ratio_high AS ratio_high, a.location,
+    t.latency_ratio_low AS ratio_low, t.latency_ratio_high AS ratio_high, t.artifact_id,
     c.interval_low AS drop_low, c.interval_high AS drop_high,
     max(m.value) FILTER (m.metric = 'kl') AS kl,
     max(m.value) FILTER (m.metric = 'latency_ms') AS latency_ms,
     max(m.value) FILTER (m.metric = 'roofline_ms') AS roofline_ms
   FROM trial_summary t
-  LEFT JOIN artifacts a USING (artifact_id)
   LEFT JOIN constraint_verdicts c
     ON c.trial_id = t.trial_id AND c.constraint_name = 'max_accuracy_drop'
   LEFT JOIN measurements m ON m.trial_id = t.trial_id
@@ -62,17 +62,19 @@ const MEASURED =
 async function trials(place: Place, recipes: readonly DeployedRecipe[]) {
   const store = await keptStudy(place, "study", recipes.map(({ actions }) => actions));
   const rows = (await sql(place, store, MEASURED)).slice(1, recipes.length + 1);
-  const [{ location } = {}] = await sql(
+  const [{ artifact_id: original } = {}] = await sql(
     place,
     store,
-    "SELECT location FROM artifacts WHERE parent_id IS NULL",
+    "SELECT artifact_id FROM artifacts WHERE parent_id IS NULL",
   );
-  const models: Record<string, string> = { original: String(location) };
-  const found = rows.map(({ number, location, ...figures }): Trial => {
+  const folderOf = (id: unknown) => placeOf(String(id), join(place.home, "store"));
+  const models: Record<string, string> = { original: await folderOf(original) };
+  const found: Trial[] = [];
+  for (const { number, artifact_id, ...figures } of rows) {
     const recipe = recipes[Number(number) - 1]!;
-    if (recipe.in_gguf && location !== null) models[recipe.name] = String(location);
-    return Trial.parse({ ...figures, name: recipe.name });
-  });
+    if (recipe.in_gguf && artifact_id !== null) models[recipe.name] = await folderOf(artifact_id);
+    found.push(Trial.parse({ ...figures, name: recipe.name }));
+  }
   return { found, models };
 }
 

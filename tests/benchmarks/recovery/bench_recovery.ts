@@ -10,6 +10,7 @@
  *     deno task bench:recovery --page         # measures nothing: the page's tables of what is kept
  *     deno task bench:recovery --fresh        # forgets what an earlier run measured
  */
+import { placeOf } from "../../../tracker/artifacts/artifact_places.ts";
 import { execa } from "execa";
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -88,10 +89,9 @@ async function measured(place: Place, store: string, asked: readonly Recipe[]) {
     place,
     store,
     `SELECT t.number, t.methods, t.trial_id, t.state, t.failure_message, t.accuracy, t.accuracy_drop,
-      c.interval_low, c.interval_high, t.perplexity, t.latency_ratio, t.size_bytes, a.location,
+      c.interval_low, c.interval_high, t.perplexity, t.latency_ratio, t.size_bytes, t.artifact_id,
       s.seconds
     FROM trial_summary t
-    LEFT JOIN artifacts a USING (artifact_id)
     LEFT JOIN constraint_verdicts c
       ON c.trial_id = t.trial_id AND c.constraint_name = 'max_accuracy_drop'
     LEFT JOIN (${TRAINING}) s ON s.trial_id = t.trial_id
@@ -100,16 +100,18 @@ async function measured(place: Place, store: string, asked: readonly Recipe[]) {
   const baseline = rows[0];
   // A recipe that was refused leaves room for one that the study itself proposes: not asked for here.
   const trials = rows.slice(1).filter(({ number }) => Number(number) <= asked.length);
-  const [{ location } = { location: null }] = await sql(
+  const [{ artifact_id } = { artifact_id: null }] = await sql(
     place,
     store,
-    "SELECT location FROM artifacts WHERE parent_id IS NULL",
+    "SELECT artifact_id FROM artifacts WHERE parent_id IS NULL",
   );
-  const models = trials.flatMap((row): [string, string][] =>
-    typeof row["location"] === "string" ? [[String(row["number"]), row["location"]]] : []
+  const folderOf = (id: unknown) => placeOf(String(id), join(place.home, "store"));
+  const made = trials.filter((row) => typeof row["artifact_id"] === "string");
+  const models = await Promise.all(
+    made.map(async (row) => [String(row["number"]), await folderOf(row["artifact_id"])] as const),
   );
   say(`KL of ${models.length} models on held-out text`);
-  const kl = await heldOutKl(place, String(location), Object.fromEntries(models));
+  const kl = await heldOutKl(place, await folderOf(artifact_id), Object.fromEntries(models));
   const found = trials.map((row): readonly [Recipe, Measured] => {
     const n = Number(row["number"]);
     const methods = asked[n - 1]!.actions.map(({ method }) => method).join(" + ");
