@@ -77,6 +77,7 @@ export function checkFormat(root: string, write: boolean): void {
     throw new UsageError(newerFormatSentence(database, String(storage)));
   }
   if (!write || (found?.format === OURS.format && found.schema === OURS.schema)) return;
-  Deno.writeTextFileSync(`${path}.partial`, JSON.stringify(OURS) + "\n");
-  Deno.renameSync(`${path}.partial`, path);
+  const partial = `${path}.partial-${Deno.pid}`; // several processes may open a new store at once
+  Deno.writeTextFileSync(partial, JSON.stringify(OURS) + "\n");
+  Deno.renameSync(partial, path);
 }
