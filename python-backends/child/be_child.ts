@@ -1,7 +1,8 @@
 import { existsSync } from "node:fs";
 import process from "node:process";
 import { tryLock } from "../file_lock.ts";
-import { childPaths, type ChildResult, readRequest, TAKEN, writeWhole } from "./child_folder.ts";
+import { writeWhole } from "../whole_file.ts";
+import { childPaths, type ChildResult, readRequest, TAKEN } from "./child_folder.ts";
 import { signalGroup } from "./process_group.ts";
 
 /** How long a child may take to end in good order once its parent is gone. */
@@ -43,7 +44,7 @@ export function beChild(
   });
   return {
     request: readRequest(folder),
-    finish: (result) => writeWhole(folder, "result.json", result),
+    finish: (result) => writeWhole(childPaths(folder).result, result),
   };
 }
 

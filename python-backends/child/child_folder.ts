@@ -10,20 +10,11 @@
  * | `result.json`  | what came of it, by itself: this alone decides                           |
  * | `exit.json`    | its exit code or signal, where its parent saw it                         |
  */
-import {
-  closeSync,
-  existsSync,
-  fsyncSync,
-  mkdirSync,
-  openSync,
-  readFileSync,
-  renameSync,
-  writeFileSync,
-} from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import process from "node:process";
 import { UsageError } from "../../core/mod.ts";
 import { type LockOwner, lockOwner, thisProcess } from "../file_lock.ts";
+import { writeWhole } from "../whole_file.ts";
 import { logTail } from "./log_tail.ts";
 import { type Child, type ChildOptions, type Exit, startChild } from "./start_child.ts";
 
@@ -54,20 +45,6 @@ export function childPaths(folder: string) {
     result: at("result.json"),
     exit: at("exit.json"),
   };
-}
-
-/** Writes a document that is there whole or not at all, also after a power cut. */
-export function writeWhole(folder: string, name: string, value: unknown): void {
-  const path = join(folder, name);
-  const partial = `${path}.partial-${process.pid}`;
-  writeFileSync(partial, `${JSON.stringify(value, null, 2)}\n`, { flush: true });
-  renameSync(partial, path);
-  const directory = openSync(folder, "r");
-  try {
-    fsyncSync(directory); // the name, too
-  } finally {
-    closeSync(directory);
-  }
 }
 
 function readWhole<T>(path: string): T | null {
@@ -118,8 +95,7 @@ export function startChildIn(
       `Cannot start a child in ${folder} as one ${how} there: give it another folder`,
     );
   }
-  mkdirSync(folder, { recursive: true });
-  writeWhole(folder, "request.json", { argv, request, asked_by: thisProcess() });
+  writeWhole(childPaths(folder).request, { argv, request, asked_by: thisProcess() });
   const child = startChild({
     ...how,
     ...{ argv, log: childPaths(folder).log, append: true, output: "log", ends_itself: true },
@@ -127,7 +103,7 @@ export function startChildIn(
   void child.exited.then((exit) => {
     if (exit.code === TAKEN) return; // another was quicker: its end is not this one's
     try {
-      writeWhole(folder, "exit.json", exit);
+      writeWhole(childPaths(folder).exit, exit);
     } catch {
       // The folder is gone, or the disk is full: what the child wrote itself decides.
     }

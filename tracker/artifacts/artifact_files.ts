@@ -1,4 +1,4 @@
-import { dirname, join, resolve } from "node:path";
+import { join, resolve } from "node:path";
 import { Artifact, type FileChecksum, Setting } from "../../core/mod.ts";
 import { isAlive, thisProcess } from "../../python-backends/file_lock.ts";
 import { canonicalJson } from "./action_key.ts";
@@ -56,25 +56,6 @@ export async function readSetting(directory: string): Promise<Setting | null> {
   } catch (error) {
     if (error instanceof Deno.errors.NotFound) return null;
     throw new Error(`Cannot keep ${path} as a setting: ${(error as Error).message}`);
-  }
-}
-
-/** Writes a JSON document so that a reader finds the old one or the new one, never a half. */
-export async function writeJson(path: string, value: unknown): Promise<void> {
-  const partial = `${path}.partial-${Deno.pid}-${crypto.randomUUID().slice(0, 8)}`;
-  await Deno.mkdir(dirname(path), { recursive: true });
-  try {
-    const file = await Deno.open(partial, { write: true, createNew: true });
-    try {
-      await file.write(new TextEncoder().encode(JSON.stringify(value, null, 2) + "\n"));
-      await file.syncData();
-    } finally {
-      file.close();
-    }
-    await Deno.rename(partial, path);
-  } catch (error) {
-    await remove(partial);
-    throw error;
   }
 }
 

@@ -12,8 +12,8 @@ import {
   readSetting,
   remove,
   weightBytes,
-  writeJson,
 } from "./artifact_files.ts";
+import { writeWhole } from "../../python-backends/whole_file.ts";
 import { checksums, requireNoLinks, sha256File } from "../ground/storage/file_hash.ts";
 import { type Claimant, claimants, forgetClaims, openClaims } from "./claims.ts";
 import { collectGarbage, type GarbageOptions, type GarbageReport } from "./garbage.ts";
@@ -86,7 +86,7 @@ async function place(
     await remove(home);
     await Deno.rename(directory, home);
   }
-  await writeJson(join(paths.keys, `${artifact.action_key}.json`), artifact);
+  writeWhole(join(paths.keys, `${artifact.action_key}.json`), artifact);
   return { ...artifact, location: home };
 }
 
@@ -207,7 +207,7 @@ async function commit(opened: Opened, directory: string, meta: ArtifactMeta): Pr
     ? { size_bytes: weightBytes(files) }
     : { size_bytes: weights.size_bytes + own, weights_id: weights.artifact_id };
   const artifact: Artifact = { ...meta, ...sized, artifact_id, files, location: "." };
-  await writeJson(join(directory, MANIFEST), artifact);
+  writeWhole(join(directory, MANIFEST), artifact);
   using _lock = await lockArtifacts(opened.paths);
   return await claim(opened, await place(opened.paths, directory, artifact));
 }
@@ -229,12 +229,12 @@ async function adopt(opened: Opened, directory: string, meta: ArtifactMeta): Pro
   const own = same?.location === home;
   using _lock = await lockArtifacts(paths);
   if (!own) {
-    await writeJson(join(home, MANIFEST), {
+    writeWhole(join(home, MANIFEST), {
       ...artifact,
       location: seenFrom(home, paths, location),
     });
   }
-  await writeJson(join(paths.keys, `${meta.action_key}.json`), artifact);
+  writeWhole(join(paths.keys, `${meta.action_key}.json`), artifact);
   return await claim(opened, own ? { ...artifact, location: home } : artifact);
 }
 

@@ -1,7 +1,8 @@
 import { join } from "node:path";
 import { z } from "zod";
 import { FileChecksum } from "../../core/mod.ts";
-import { type ArtifactPaths, writeJson } from "./artifact_files.ts";
+import { writeWhole } from "../../python-backends/whole_file.ts";
+import type { ArtifactPaths } from "./artifact_files.ts";
 import { listFiles, sha256File } from "../ground/storage/file_hash.ts";
 
 /** Hashes by path, size and time of change, so that a user's checkpoint is read whole only once. */
@@ -34,6 +35,6 @@ export async function hashExternal(
     known[absolute] = { stamp, sha256 };
     files.push({ path, bytes: size, sha256 });
   }
-  if (added) await writeJson(paths.hashes, known);
+  if (added) writeWhole(paths.hashes, known);
   return files;
 }

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { z } from "zod";
 import { UsageError } from "../../core/mod.ts";
+import { writeWhole } from "../../python-backends/whole_file.ts";
 import { isInUse } from "./index/database.ts";
 import { SCHEMA_VERSION } from "./index/schema/files.ts";
 import { newerFormatSentence } from "./index/obstacle.ts";
@@ -77,7 +78,5 @@ export function checkFormat(root: string, write: boolean): void {
     throw new UsageError(newerFormatSentence(database, String(storage)));
   }
   if (!write || (found?.format === OURS.format && found.schema === OURS.schema)) return;
-  const partial = `${path}.partial-${Deno.pid}`; // several processes may open a new store at once
-  Deno.writeTextFileSync(partial, JSON.stringify(OURS) + "\n");
-  Deno.renameSync(partial, path);
+  writeWhole(path, OURS);
 }

@@ -155,7 +155,7 @@ class OpenMirror implements Mirror {
     await deliver(this.#delivery, effects);
     for (const [study_id, place] of reached) {
       this.#progress.set(study_id, place);
-      await writeProgress(this.#input.root, this.#target, study_id, place);
+      writeProgress(this.#input.root, this.#target, study_id, place);
     }
     this.#limit = Math.min(4 * this.#limit, EFFECTS_A_STEP);
   }

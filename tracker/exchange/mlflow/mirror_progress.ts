@@ -1,7 +1,7 @@
-import { mkdirSync, readFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { z } from "zod";
-import { writeJson } from "../../artifacts/artifact_files.ts";
+import { writeWhole } from "../../../python-backends/whole_file.ts";
 import { runPaths } from "../../store/store_paths.ts";
 
 /** How far a study is mirrored. Places are those of its records. */
@@ -64,15 +64,14 @@ export function readProgress(
   return targetsOf(root, study_id)[target];
 }
 
-/** Writes it down, on disk when this resolves. */
-export async function writeProgress(
+/** Writes it down, on disk when this returns. */
+export function writeProgress(
   root: string,
   target: string,
   study_id: string,
   progress: Progress,
-): Promise<void> {
+): void {
   const path = mirrorFile(root, study_id);
-  mkdirSync(dirname(path), { recursive: true }); // a study of an old store has no folder yet
   const targets = { ...targetsOf(root, study_id), [target]: progress };
-  await writeJson(path, { version: 2, targets });
+  writeWhole(path, { version: 2, targets });
 }

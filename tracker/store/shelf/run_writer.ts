@@ -2,6 +2,7 @@ import { mkdirSync, rmdirSync, rmSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { UsageError } from "../../../core/mod.ts";
 import { type FileLock, named, tryLock } from "../../../python-backends/file_lock.ts";
+import { syncFolder } from "../../../python-backends/whole_file.ts";
 import { type Journal, openJournal } from "../journal/journal.ts";
 import { runPaths } from "../store_paths.ts";
 import { runOwner } from "./writers.ts";
@@ -13,18 +14,6 @@ export interface RunWriter {
   readonly journal: Journal;
   /** Waits for what was appended. A run in which nothing was recorded is gone then. */
   close(): Promise<void>;
-}
-
-/** Waits until the name of what lies in a folder is on disk. */
-function syncFolder(folder: string): void {
-  const opened = Deno.openSync(folder, { read: true });
-  try {
-    opened.syncSync();
-  } catch {
-    // A file system that syncs no folders keeps their names with the files.
-  } finally {
-    opened.close();
-  }
 }
 
 function removeUnused({ folder, journal, lock }: ReturnType<typeof runPaths>): void {

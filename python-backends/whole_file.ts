@@ -1,0 +1,38 @@
+import { dirname } from "node:path";
+
+function sync(path: string): void {
+  using opened = Deno.openSync(path, { read: true });
+  opened.syncSync();
+}
+
+/** Waits until the names of what lies in a folder are on disk. */
+export function syncFolder(folder: string): void {
+  try {
+    sync(folder);
+  } catch {
+    // A file system that syncs no folders keeps their names with the files.
+  }
+}
+
+/**
+ * Writes a JSON document so that a reader finds the old one or the new one, never a half, also after a
+ * power cut. Several may write one file at once: the last one's stays. Makes the folder where it lacks.
+ */
+export function writeWhole(path: string, value: unknown): void {
+  const folder = dirname(path);
+  const partial = `${path}.partial-${Deno.pid}-${crypto.randomUUID().slice(0, 8)}`;
+  Deno.mkdirSync(folder, { recursive: true });
+  try {
+    Deno.writeTextFileSync(partial, `${JSON.stringify(value, null, 2)}\n`);
+    sync(partial);
+    Deno.renameSync(partial, path);
+  } catch (error) {
+    try {
+      Deno.removeSync(partial);
+    } catch {
+      // It was not even made.
+    }
+    throw error;
+  }
+  syncFolder(folder);
+}
