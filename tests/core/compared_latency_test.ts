@@ -1,6 +1,13 @@
 /** Latencies of different minutes, against values worked out by hand. */
 import assert from "node:assert/strict";
-import { compareLatencies, LEAST_SESSION_SPREAD, ratioOf, Z95 } from "../../core/mod.ts";
+import {
+  compareLatencies,
+  ratioOf,
+  seededRandom,
+  t975,
+  USUAL_SPREAD,
+  Z95,
+} from "../../core/mod.ts";
 import { figure } from "./study_world.ts";
 import { DEMO, near, runtime, timed } from "./timed_trials.ts";
 
@@ -16,21 +23,51 @@ Deno.test("compareLatencies() pools equal forms, so that noise tells no two of t
 
 Deno.test("compareLatencies() puts what sessions differ by into the interval", () => {
   const found = compareLatencies(DEMO, runtime);
-  // By hand: the form's two sessions, one degree of freedom.
-  const spreadOf = (values: number[]) => {
-    const logs = values.map(Math.log);
-    const centre = logs.reduce((a, b) => a + b) / logs.length;
-    return logs.reduce((sum, log) => sum + (log - centre) ** 2, 0);
-  };
-  const spread = Math.sqrt(spreadOf([8.61 / 15.6, 7.66 / 19.1]));
-  near(found.get("t1")!.log_error, spread);
-  near(found.get("t2")!.log_error, spread / Math.SQRT2);
+  // By hand: the form's two sessions, one degree of freedom beside those of what is usual.
+  const logs = [8.61 / 15.6, 7.66 / 19.1].map(Math.log);
+  const squares = (logs[0]! - logs[1]!) ** 2 / 2;
+  const { deviation, freedom } = USUAL_SPREAD;
+  const spread = Math.sqrt((freedom * deviation ** 2 + squares) / (freedom + 1));
+  const error = t975(freedom + 1) / Z95 * spread;
+  near(found.get("t1")!.log_error, error);
+  near(found.get("t2")!.log_error, error / Math.SQRT2);
   const { ratio, interval } = found.get("t1")!;
-  near(interval![1], 12 / 19.2 * Math.exp(Z95 * spread));
+  near(interval![1], 12 / 19.2 * Math.exp(Z95 * error));
   assert.ok(interval![0] < ratio! && ratio! < interval![1]);
   // A machine that shows no spread is still not trusted to a hair.
   const quiet = [timed(0, { own: 10 }), timed(1, { own: 5, base: 10 })];
-  near(compareLatencies(quiet, runtime).get("t1")!.log_error, LEAST_SESSION_SPREAD);
+  const usual = t975(freedom) * deviation;
+  near(Z95 * compareLatencies(quiet, runtime).get("t1")!.log_error!, usual);
+});
+
+Deno.test("the interval of a form that was timed once holds its ratio, where sessions differ as is usual", () => {
+  const random = seededRandom(20261126);
+  const normal = () => Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());
+  /** Share of intervals that hold the ratio; `again`: forms that were timed twice. */
+  const coverage = (spread: number, again: number) => {
+    let held = 0;
+    const studies = 400;
+    for (let study = 0; study < studies; study++) {
+      const trials = [timed(0, { own: 20 })];
+      const session = (form: number) => {
+        const own = 10 * Math.exp(spread * normal());
+        trials.push(timed(trials.length, { own, base: 20, form: `${form}` }));
+      };
+      for (let form = 0; form < 5; form++) {
+        session(form);
+        if (form < again) session(form);
+      }
+      const [low, high] = compareLatencies(trials, runtime).get(trials.at(-1)!.trial_id)!.interval!;
+      held += low <= 0.5 && 0.5 <= high ? 1 : 0;
+    }
+    return held / studies;
+  };
+  for (const again of [0, 1, 4]) {
+    const found = [0.01, 0.02].map((spread) => coverage(spread, again));
+    assert.ok(found.every((share) => share >= 0.93), `${again} timed twice: ${found.join(", ")}`);
+  }
+  const wild = [1, 4].map((again) => coverage(0.06, again));
+  assert.ok(wild[1]! > wild[0]! && wild[1]! > 0.82, `what a study shows widens it: ${wild}`);
 });
 
 Deno.test("a baseline that was disturbed alone, or drifts, widens no interval of ratios", () => {
