@@ -53,6 +53,19 @@ Deno.test("the card of a trial that ended early says why, a running one and a ba
   }
 });
 
+Deno.test("a card names an evaluation of the checkpoint alone where that may be a study's model", () => {
+  const id = trials.find(({ trial_id }) => trial_id === "study/t01")!.artifact_ids.at(-1)!;
+  const commandFor = (form: { form: string } | null, more: object = {}) => {
+    const change = { part: "linear", effect: "rounds", form, least_cosine: null };
+    const stored = { ...view.artifacts.get(id)!, changes: [change], ...more };
+    const artifacts = new Map([...view.artifacts, [id, stored]]);
+    return trialCard({ ...view, artifacts }, "study/t01").commands["evaluate"];
+  };
+  assert.match(commandFor(null)!, /^npx -y deno task pare evaluate --model \S+ --dataset /);
+  assert.equal(commandFor({ form: "grid" }), undefined, "packed integers are no study's model");
+  assert.equal(commandFor(null, { weights_id: "0".repeat(16) }), undefined, "nor is a setting");
+});
+
 Deno.test("two trials are compared in what they cost besides quality", () => {
   const [first, second] = [view.rows[0]!, view.rows[1]!];
   const costs = costsBeside(first, second);

@@ -83,7 +83,10 @@ function commandsOf(view: StudyView, trial: Trial): Record<string, string> {
   const compare = base !== undefined && base.trial_id !== trial.trial_id
     ? { compare: `npx -y deno task pare compare ${base.trial_id} ${trial.trial_id}` }
     : {};
-  const evaluate = last === undefined ? {} : {
+  // A stored form that is no plain floats is refused as the model of another study.
+  const changes = trial.artifact_ids.flatMap((id) => view.artifacts.get(id)?.changes ?? []);
+  const plain = last?.weights_id === undefined && changes.every(({ form }) => form === null);
+  const evaluate = last === undefined || !plain ? {} : {
     evaluate: `npx -y deno task pare evaluate --model ${last.location} --dataset ${dataset}`,
   };
   return { ...compare, ...evaluate, log: `npx -y deno task pare log ${trial.trial_id}` };
