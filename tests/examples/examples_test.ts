@@ -7,7 +7,7 @@ import { crc32 } from "node:zlib";
 import { PROJECT_ROOT } from "../../tracker/ground/home.ts";
 import { svgToPng } from "../../tracker/show/plots/svg_to_png.ts";
 import { type Cell, textOf } from "../fixtures/notebook_run.ts";
-import { EXAMPLES, withoutPlaces } from "./make_examples.ts";
+import { EXAMPLES, tidy, withoutPlaces } from "./make_examples.ts";
 
 const NAMES = ["01_first_study.ipynb", "report.html"];
 
@@ -38,6 +38,23 @@ Deno.test("the notebook that visitors see is the one of notebooks/, run to its e
   assert.ok(outputs.every(({ output_type }) => output_type !== "error"));
   assert.match(JSON.stringify(outputs), /"image\/png"/);
   assert.match(JSON.stringify(outputs), /image\/svg\+xml[\s\S]*<iframe/);
+});
+
+Deno.test("a bitmap that two cells show is kept once, the last time, and one without a drawing always", () => {
+  const output = (png: string, svg?: string) => ({
+    output_type: "display_data",
+    data: { "image/png": png, ...(svg === undefined ? {} : { "image/svg+xml": svg }) },
+  });
+  const cell = (...outputs: ReturnType<typeof output>[]) => ({
+    ...{ cell_type: "code", outputs, metadata: {} },
+  });
+  const { cells } = tidy({
+    cells: [cell(output("a", "<svg/>"), output("b")), cell(output("a", "<svg/>"), output("b"))],
+  });
+  const bitmaps = cells.flatMap(({ outputs = [] }) =>
+    outputs.map(({ data }) => data!["image/png"])
+  );
+  assert.deepEqual(bitmaps, [undefined, "b", "a", "b"]);
 });
 
 /** Fails where a PNG's parts are not those that it was written with. */

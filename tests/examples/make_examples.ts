@@ -38,12 +38,29 @@ export function withoutPlaces(text: string, home: string, host = hostname()): st
   return text.split(BASE64).map((part, i) => i % 2 === 1 ? part : named(part)).join("");
 }
 
+interface Output {
+  output_type: string;
+  data?: Record<string, unknown>;
+}
+
 interface Executed {
-  cells: { cell_type: string; outputs?: { output_type: string }[]; metadata: unknown }[];
+  cells: { cell_type: string; outputs?: Output[]; metadata: unknown }[];
+}
+
+/** A bitmap that a later cell shows as well: here its drawing alone stays, a thirtieth of the bytes. */
+function dropRepeated(outputs: readonly Output[]): void {
+  const seen = new Set<unknown>();
+  for (const { data } of outputs.toReversed()) {
+    const bitmap = data?.["image/png"];
+    if (bitmap === undefined) continue;
+    if (seen.has(bitmap) && "image/svg+xml" in data!) delete data!["image/png"];
+    seen.add(bitmap);
+  }
 }
 
 /** Times of cells and lines of the set-up say nothing to a reader. */
-function tidy(notebook: Executed): Executed {
+export function tidy(notebook: Executed): Executed {
+  dropRepeated(notebook.cells.flatMap(({ outputs = [] }) => outputs));
   for (const cell of notebook.cells) {
     cell.metadata = {};
     if (cell.outputs === undefined) continue;
