@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { readdir, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import {
@@ -20,6 +21,7 @@ import {
 import { findStudy, openedRecord } from "../lab/find_study.ts";
 import { wireTasks } from "../lab/runner/task_data.ts";
 import type { CallRunner } from "../lab/runner/call_runner.ts";
+import { callSource } from "../lab/runner/source_closure.ts";
 import {
   type ScoreDifference,
   scoreDifference,
@@ -130,6 +132,16 @@ async function earlierOf(
   return { by: by ?? `${own} 1`, scores: samples }; // as protocols of first versions name none
 }
 
+/**
+ * What judges and sandboxes said of a task's answers, in the folder of the samples until all of it is
+ * recorded: a scoring that was killed asks for no verdict twice, and a later one asks anew.
+ */
+async function verdictsFile(folder: string, task: string): Promise<string> {
+  const made_by = `${task} ${await callSource("score.py")}`;
+  const name = createHash("sha256").update(made_by).digest("hex").slice(0, 16);
+  return join(folder, `scoring-${name}.jsonl`);
+}
+
 async function run(
   { runner }: StudyToScore,
   request: Parameters<CallRunner>[1] & { call: "score" },
@@ -169,6 +181,7 @@ async function scoreStudy(
   const at = timestamp();
   const stamp = at.replaceAll(/\D/g, "");
   const folder = join(store.paths.root, dirname(files[0]!.path));
+  const verdicts = await verdictsFile(folder, asked.task);
   const done = await run(study, {
     call: "score",
     task: wire,
@@ -178,7 +191,7 @@ async function scoreStudy(
       fidelity,
       output_name: `${basename(path).replace(/\.[a-z]+$/, "")}.again-${stamp}`,
     })),
-    answers_path: null,
+    answers_path: verdicts,
     allow_unsafe_code: request.allow_unsafe_code,
     ...(asked.judge === undefined ? {} : { judge: asked.judge }),
   }, folder);
@@ -214,6 +227,7 @@ async function scoreStudy(
       await store.record(scoredRecord(answers, scored, at));
     }
   }
+  await rm(verdicts, { force: true });
   return found;
 }
 
