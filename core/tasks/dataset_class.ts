@@ -32,6 +32,11 @@ export function datasetNames(dataset: string): string[] {
   return dataset.split(",").map((name) => name.trim()).filter((name) => name !== "");
 }
 
+/** Whether a name of a dataset is a task file: by its ending. */
+export function isTaskFile(name: string): boolean {
+  return /\.ya?ml$/i.test(name.trim());
+}
+
 /** The set that a dataset's name stands for. */
 export function findBenchmarkSet(
   dataset: string,

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { kindOf, type Registry, type RunRequest, UsageError } from "../../core/mod.ts";
 import { checkRequest } from "../lab/check_request.ts";
 import { withFoundTasks } from "../lab/data/find_tasks.ts";
-import { inspectDataset } from "../lab/data/inspect_dataset.ts";
+import { type ReadDataset, readDataset } from "../lab/data/inspect_dataset.ts";
 import { discoverPlugins } from "../lab/discover.ts";
 import { Refused } from "./refused.ts";
 
@@ -41,12 +41,11 @@ function checkPlugin(specifier: string): void {
 }
 
 /** The registry with what the dataset names; null: only lm-eval, in a study's own process, can tell. */
-async function pluginsFor(request: RunRequest): Promise<Registry | null> {
+async function pluginsFor(request: RunRequest, dataset: ReadDataset): Promise<Registry | null> {
   const needsPython = new Error("lm-eval has to be asked");
   try {
-    return await withFoundTasks(request, await discoverPlugins(), () => {
-      throw needsPython;
-    });
+    const refuse = () => Promise.reject(needsPython);
+    return await withFoundTasks(request, dataset, await discoverPlugins(), refuse);
   } catch (error) {
     if (error === needsPython) return null;
     throw error;
@@ -63,9 +62,9 @@ export async function checkSubmitted(request: RunRequest): Promise<void> {
     if (kindOf(request).asks(request).endpoint === undefined) checkModel(request.model_name);
     if (request.student !== undefined) checkModel(request.student);
     request.plugins.forEach(checkPlugin);
-    const dataset = await inspectDataset(request.dataset);
-    const plugins = request.plugins.length > 0 ? null : await pluginsFor(request);
-    if (plugins !== null) checkRequest(request, dataset, plugins);
+    const dataset = await readDataset(request.dataset);
+    const plugins = request.plugins.length > 0 ? null : await pluginsFor(request, dataset);
+    if (plugins !== null) checkRequest(request, dataset.facts, plugins);
   } catch (error) {
     // "Cannot find" is of the document here, not of an address: no 404.
     if (error instanceof UsageError) throw new Refused(400, error.message);

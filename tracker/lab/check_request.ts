@@ -56,11 +56,6 @@ export function checkRequest(
   const classified = classifyDataset(dataset, sets);
   const choice = chooseTasks(dataset, classified, registry.tasks, sets);
   const planned = planTasks(choice, request);
-  const gone = withoutData(choice.tasks, request);
-  const left = planned.filter(({ task }) => !gone.some((one) => one.task === task));
-  if (!left.some(({ primary }) => primary)) {
-    throw new UsageError(gone.map(({ reason }) => reason).join("; "));
-  }
   checkOwnText("calibrate", request.calibration_data, "--calibration-data", dataset);
   checkOwnText("train", request.training_data, "--training-data", dataset);
   const methods = registry.methods.map(({ method }) => method.name);
@@ -80,5 +75,10 @@ export function checkRequest(
   for (const action of actions) {
     const { method } = registry.method(action.agent, action.method);
     checkParams(method, action.params);
+  }
+  const gone = withoutData(choice.tasks, request);
+  const left = planned.filter(({ task }) => !gone.some((one) => one.task === task));
+  if (!left.some(({ primary }) => primary)) {
+    throw new UsageError(gone.map(({ reason }) => reason).join("; "));
   }
 }

@@ -33,7 +33,8 @@ import type { StudySession } from "./study_session.ts";
 import { viewStudy } from "../show/view/view_study.ts";
 import type { StudyView } from "../show/view/study_view.ts";
 import { type AnswersToScore, scoreInLab, type TrialScored } from "./score_study.ts";
-import { type Opened, setUp, type SetUpOptions } from "./set_up_study.ts";
+import { setUp } from "./set_up_study.ts";
+import type { Opened, SetUpOptions } from "./study_tools.ts";
 
 /** What may stand in `${}` of a query. */
 export type SqlValue = string | number | boolean | null;
@@ -161,7 +162,7 @@ async function makeLab(options: LabOptions): Promise<OwnLab> {
     (session) => forCells("study", session),
   );
   const opened: Opened = {
-    ...{ ...kept, gguf: undefined, clients: new Map() },
+    ...{ ...kept, clients: new Map() },
     now: async () =>
       stop.signal.aborted && isNotebook(options) ? (await labAgain(options))[OPENED] : opened,
   };

@@ -4,6 +4,7 @@ import { runnerBeside, type Watched } from "./prepared_text.ts";
 import type { LayerSensitivity } from "./study_sensitivity.ts";
 import type { SessionInput } from "./start_study.ts";
 import { requireFile } from "../ground/storage/plain_file.ts";
+import { refusal } from "../lab/runner/call_runner.ts";
 
 const ENVIRONMENT = "default";
 
@@ -28,10 +29,7 @@ export async function importScores(
     requireFile(path);
     const request = { call: "read_scores", artifact_dir: baseline.location, path } as const;
     const outcome = await runner("setup", request, ENVIRONMENT);
-    if (!outcome.ok) {
-      const { message, hint } = outcome.failure;
-      throw new UsageError(hint === null ? message : `${message}. ${hint}`);
-    }
+    if (!outcome.ok) throw refusal(outcome.failure);
     read.push({ file: basename(path), ...outcome.value });
   }
   const own = { study_id, artifact_id: baseline.artifact_id, seed: null };

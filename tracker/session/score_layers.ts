@@ -2,9 +2,9 @@ import { createHash } from "node:crypto";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
-import { type CallRequest, type Facts, LayerScore, UsageError } from "../../core/mod.ts";
+import { type CallRequest, type Facts, LayerScore } from "../../core/mod.ts";
 import { canonicalJson } from "../artifacts/action_key.ts";
-import type { CallRunner } from "../lab/runner/call_runner.ts";
+import { type CallRunner, refusal } from "../lab/runner/call_runner.ts";
 import { packageSource } from "../lab/runner/source_closure.ts";
 import type { Tools } from "../lab/runner/workshop.ts";
 
@@ -55,10 +55,7 @@ export async function scoreLayers(
       const about = { call: "sensitivity", artifact_dir, calibration_path } as const;
       const whole = { ...about, ...request, work_dir: work.directory };
       const outcome = await runner("setup", whole, ENVIRONMENT);
-      if (!outcome.ok) {
-        const { message, hint } = outcome.failure;
-        throw new UsageError(hint === null ? message : `${message}. ${hint}`);
-      }
+      if (!outcome.ok) throw refusal(outcome.failure);
       await writeFile(join(temporary, FILE), JSON.stringify(outcome.value.layers));
       keep = false;
     } finally {

@@ -20,7 +20,7 @@ import {
 } from "../../core/mod.ts";
 import { findStudy, openedRecord } from "../lab/find_study.ts";
 import { wireTasks } from "../lab/runner/task_data.ts";
-import type { CallRunner } from "../lab/runner/call_runner.ts";
+import { type CallRunner, refusal } from "../lab/runner/call_runner.ts";
 import { callSource } from "../lab/runner/source_closure.ts";
 import {
   type ScoreDifference,
@@ -31,7 +31,8 @@ import { scoredRecord } from "../lab/scoring/scored_record.ts";
 import { readKept } from "../store/rows/kept_file.ts";
 import { readSamples } from "../store/rows/sample_file.ts";
 import type { Store } from "../store/store.ts";
-import { type Opened, pluginsOf, setUpRunner, toolsWith } from "./set_up_study.ts";
+import { checkedTools, readRequest } from "./set_up_study.ts";
+import type { Opened } from "./study_tools.ts";
 
 /** Which answers are scored again, and by what. */
 export interface AnswersToScore {
@@ -153,8 +154,7 @@ async function run(
   for (const name of await readdir(folder)) {
     if (begun.some((one) => name.startsWith(`${one}.`))) await rm(join(folder, name));
   }
-  const { message, hint } = outcome.failure;
-  throw new UsageError(hint === null ? message : `${message}. ${hint}`);
+  throw refusal(outcome.failure);
 }
 
 /**
@@ -238,16 +238,17 @@ async function scoreStudy(
 export async function scoreInLab(
   opened: Opened,
   study: string | undefined,
-  { plugins = [], ...asked }: AnswersToScore & { readonly plugins?: readonly string[] },
+  { plugins = [], ...answers }: AnswersToScore & { readonly plugins?: readonly string[] },
 ): Promise<TrialScored[]> {
   const { store: there, id } = await findStudy(await opened.store.current(), study);
   const { request } = openedRecord(await there.journalOf(id), id);
-  const opening = { ...opened, setting_up: opened.stop.signal };
   const more = { ...request, plugins: [...new Set([...request.plugins, ...plugins])] };
-  const { plugins: registry } = await pluginsOf(opening, more, id);
-  const tools = toolsWith(opening, registry, { offline: request.offline ?? false });
-  const runner = setUpRunner(opening, tools, id, request);
+  const asked = await readRequest(opened.registry, more);
+  const { tools, runner } = await checkedTools(opened, opened.stop.signal, id, asked);
+  const { registry, timestamp } = tools;
   await using inUse = await opened.store.use();
-  const { timestamp } = tools;
-  return await scoreStudy({ study_id: id, store: inUse.store, registry, runner, timestamp }, asked);
+  return await scoreStudy(
+    { study_id: id, store: inUse.store, registry, runner, timestamp },
+    answers,
+  );
 }

@@ -45,7 +45,6 @@ import { readSamples } from "../store/rows/sample_file.ts";
 import type { Store } from "../store/store.ts";
 import { shippedRules } from "../lab/search/strategy_rules.ts";
 import { chatEndpoint } from "../lab/search/chat_endpoint.ts";
-import { studySamplers } from "../lab/search/study_samplers.ts";
 import { cellInterrupt } from "../ground/terminal/interrupt.ts";
 
 /** How long a finished study waits for its mirror, where the server answers. */
@@ -66,6 +65,7 @@ export interface SessionInput {
   /** The smaller model that the user named; null: none. */
   readonly student: Artifact | null;
   readonly provenance: Provenance;
+  readonly samplers: readonly Sampler[];
   /** Limits that are set anew for a study taken up. */
   readonly limits: StudyLimits;
 }
@@ -215,7 +215,7 @@ async function prepared(
   inUse: Store,
   { ask, signal, onEvent }: StudyCompany,
 ): Promise<{ input: StudyInput; ports: RunPorts }> {
-  const { tools, mirror, study_id, request, facts, spec, baseline, student, provenance } = session;
+  const { tools, mirror, study_id, request, facts, spec, baseline, student, samplers } = session;
   const { registry } = tools;
   const history = await historyOf(inUse, study_id);
   const isNew = history === undefined;
@@ -251,14 +251,13 @@ async function prepared(
   const held = () =>
     heldMethods(boundedMethods(offered, ready.counts), registry.runtime(known.runtime));
   const methods = kindOf(request).needs.methods ? scoredMethods(held(), known.evict_after) : [];
-  const samplers = studySamplers(request, registry);
   const { earlier, ...past } = await pastOf(inUse, request, session);
   const input: StudyInput = {
     study_id,
     request,
     facts,
     spec: ready.spec,
-    provenance,
+    provenance: session.provenance,
     methods,
     recoveries: recoveriesOf(registry.agents),
     rules: shippedRules(),

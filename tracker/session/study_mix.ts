@@ -5,6 +5,7 @@ import { layerCache } from "../lab/runner/apply_action.ts";
 import { usedData } from "../lab/runner/study_windows.ts";
 import { preparedText, type Watched } from "./prepared_text.ts";
 import type { SessionInput } from "./start_study.ts";
+import { refusal } from "../lab/runner/call_runner.ts";
 
 /** What `study.mix()` may be told. */
 export interface MixOptions extends Watched {
@@ -94,10 +95,7 @@ export async function studyMix(session: SessionInput, options: MixOptions): Prom
     ...asked,
     layer_cache: await layerCache(tools, baseline.artifact_id),
   }, "default");
-  if (!outcome.ok) {
-    const { message, hint } = outcome.failure;
-    throw new UsageError(hint === null ? message : `${message}. ${hint}`);
-  }
+  if (!outcome.ok) throw refusal(outcome.failure);
   const question = [baseline.artifact_id, data.used.sha256, asked];
   const mix_id = createHash("sha256").update(canonicalJson(question)).digest("hex").slice(0, 12);
   const { budget_bytes, mixes } = outcome.value;

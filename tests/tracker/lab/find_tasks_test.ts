@@ -10,7 +10,8 @@ import {
 import { createBackendClient } from "../../../python-backends/client.ts";
 import { withFoundTasks } from "../../../tracker/lab/data/find_tasks.ts";
 import { discoverPlugins } from "../../../tracker/lab/discover.ts";
-import { createCallRunner } from "../../../tracker/lab/runner/call_runner.ts";
+import { readDataset } from "../../../tracker/lab/data/inspect_dataset.ts";
+import { type CallRunner, createCallRunner } from "../../../tracker/lab/runner/call_runner.ts";
 import { dataPath, withoutData } from "../../../tracker/lab/runner/task_data.ts";
 import { temporaryFolder } from "../../temporary_folder.ts";
 
@@ -18,23 +19,28 @@ const registry = await discoverPlugins();
 const client = createBackendClient({ home: temporaryFolder("find-tasks") });
 let asked = 0;
 
-function runner() {
+const calls = createCallRunner({
+  client,
+  study_id: "study",
+  signal: new AbortController().signal,
+  onEvent: () => {},
+  record: () => Promise.resolve(),
+  keepLog: () => Promise.resolve(null),
+  timestamp: () => "",
+  stall_minutes: undefined,
+});
+const runner: CallRunner = (...call) => {
   asked += 1;
-  return createCallRunner({
-    client,
-    study_id: "study",
-    signal: new AbortController().signal,
-    onEvent: () => {},
-    record: () => Promise.resolve(),
-    keepLog: () => Promise.resolve(null),
-    timestamp: () => "",
-    stall_minutes: undefined,
-  });
+  return calls(...call);
+};
+
+async function foundOf(request: StudyRequest) {
+  return await withFoundTasks(request, await readDataset(request.dataset), registry, runner);
 }
 
 async function found(dataset: string, more: { data_dir?: string } = {}) {
   const request = StudyRequest.parse({ model_name: "tiny", dataset, ...more });
-  const { tasks, agents } = await withFoundTasks(request, registry, runner);
+  const { tasks, agents } = await foundOf(request);
   return { request, tasks: tasks.slice(registry.tasks.length), all: tasks, agents };
 }
 
@@ -49,7 +55,7 @@ async function refused(dataset: string, expected: RegExp) {
 Deno.test("a dataset of this project's own names asks nobody", async () => {
   const before = asked;
   const request = StudyRequest.parse({ model_name: "tiny", dataset: "gsm8k, core" });
-  assert.equal(await withFoundTasks(request, registry, runner), registry);
+  assert.equal(await foundOf(request), registry);
   assert.equal(asked, before);
 });
 

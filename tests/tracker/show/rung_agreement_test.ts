@@ -177,11 +177,12 @@ Deno.test("the ladder is chosen by what an earlier study's rungs showed, and say
     await using store = await openStore(root, { write: true });
     const { facts, request } = w.input();
     const asked = { ...request, samples: { ladder: "earlier" as const, full: 300 } };
-    const choose = () => withEarlierLadder(asked, facts, "new", store);
+    const recorded = { current: () => Promise.resolve(store) };
+    const choose = () => withEarlierLadder(asked, facts, "new", recorded);
     const none = await choose();
     assert.deepEqual(none.request.samples, { full: 300 });
     assert.match(none.assumptions[0]!.reason, /no earlier study of .* has trials enough/);
-    assert.deepEqual(await withEarlierLadder(request, facts, "new", store), {
+    assert.deepEqual(await withEarlierLadder(request, facts, "new", recorded), {
       ...{ request, assumptions: [] },
     });
     await earlierStudy(store, "random", false);
@@ -200,7 +201,7 @@ Deno.test("the ladder is chosen by what an earlier study's rungs showed, and say
       /^in ordered, KL to the original on the rung kl ordered \d+ trials as .* 95 %/,
     );
     const other = { ...facts, dataset: { ...facts.dataset, dataset: "other" } };
-    const apart = await withEarlierLadder(asked, other, "new", store);
+    const apart = await withEarlierLadder(asked, other, "new", recorded);
     assert.deepEqual(apart.request.samples, { full: 300 }, "of other data nothing is known");
   }));
 

@@ -17,6 +17,7 @@ import { outsideStores } from "../../ground/storage/outside_stores.ts";
 import { convertSource } from "../../exchange/conversion/convert_source.ts";
 import { conversionSummary } from "../../exchange/conversion/conversion_summary.ts";
 import { CONVERSION_ENVIRONMENT } from "../../exchange/conversion/formats.ts";
+import { refusal } from "../../lab/runner/call_runner.ts";
 
 const SIGNALS = ["SIGINT", "SIGTERM"] as const;
 
@@ -51,8 +52,7 @@ async function run<R extends CallRequest & { format: string }>(
     environment: CONVERSION_ENVIRONMENT[request.format] ?? "default",
   });
   if (outcome.ok) return outcome.value;
-  const { message, hint } = outcome.failure;
-  throw new UsageError(hint === null ? message : `${message}. ${hint}`);
+  throw refusal(outcome.failure);
 }
 
 /** `pare convert TRIAL DIR --to FORMAT`: a trial as files that other libraries load, proved. */

@@ -7,6 +7,7 @@ import { bytes } from "../../show/view/number_text.ts";
 import type { StudyView } from "../../show/view/study_view.ts";
 import type { Private } from "../../show/report_sql/withheld.ts";
 import { type HubCheckpoint, hubCheckpoint } from "../../exchange/publish/hub/hub_files.ts";
+import { refusal } from "../../lab/runner/call_runner.ts";
 
 /** How a checkpoint is pushed. */
 export interface PushOptions {
@@ -71,10 +72,7 @@ export async function pushCheckpoint(
       message: `${view.recommended} of ${view.study_id}, compressed by pare`,
       files: made.files.map(({ name, path }) => ({ name, path })),
     }, { environment: "default" });
-    if (!pushed.ok) {
-      const { message, hint } = pushed.failure;
-      throw new UsageError(hint === null ? message : `${message}. ${hint}`);
-    }
+    if (!pushed.ok) throw refusal(pushed.failure);
     const { url, commit, created } = pushed.value;
     const seen = !created ? "" : options.public === true ? ", public" : ", private";
     return [...listed(made), `pushed to ${url}${seen}, commit ${commit}`];

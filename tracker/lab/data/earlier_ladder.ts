@@ -6,16 +6,20 @@ import {
   type SeenAgreement,
   UsageError,
 } from "../../../core/mod.ts";
-import type { LabStore } from "../lab_store.ts";
 import type { Store } from "../../store/store.ts";
+
+/** Gives a store as it is open now; null: nothing is recorded. */
+interface Recorded {
+  current(this: void): Promise<Pick<Store, "ask"> | null>;
+}
 
 /**
  * The store, where studies are recorded in it; null: none is yet. What else keeps it from being read is
  * told where the study opens it to write.
  */
-export async function recordedStudies(store: LabStore): Promise<Store | null> {
+async function recordedStudies({ current }: Recorded): Promise<Pick<Store, "ask"> | null> {
   try {
-    return await store.current();
+    return await current();
   } catch (error) {
     if (error instanceof UsageError) return null;
     throw error;
@@ -61,11 +65,12 @@ export async function withEarlierLadder(
   request: RunRequest,
   { model: { architecture }, dataset: { dataset } }: Facts,
   study_id: string,
-  store: Pick<Store, "ask"> | null,
+  recorded: Recorded,
 ): Promise<{ request: RunRequest; assumptions: Assumption[] }> {
   const { ladder, ...own } = request.samples;
   if (ladder === undefined) return { request, assumptions: [] };
   const params = { architecture, dataset, study_id };
+  const store = await recordedStudies(recorded);
   const rows = store === null ? [] : (await store.ask(AGREEMENTS, { params })) as Row[];
   const said = (value: string, reason: string): Assumption => ({
     ...{ field: "samples", value, source: "inferred", reason },

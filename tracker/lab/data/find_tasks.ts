@@ -4,10 +4,12 @@ import { pathToFileURL } from "node:url";
 import {
   type CallResult,
   claimsDataset,
+  type DatasetFacts,
   datasetNames,
   type FoundData,
   type FoundTask,
   foundTask,
+  isTaskFile,
   type Registry,
   type RunRequest,
   type Task,
@@ -15,21 +17,21 @@ import {
   UsageError,
   withTasks,
 } from "../../../core/mod.ts";
-import type { CallRunner } from "../runner/call_runner.ts";
-import { inspectDataset, isDatasetFile, isTaskFile } from "./inspect_dataset.ts";
+import { type CallRunner, refusal } from "../runner/call_runner.ts";
+import type { ReadDataset } from "./inspect_dataset.ts";
 
 /** Says that a name is lm-eval's, whatever this project calls so. */
 const PREFIX = "lm_eval:";
 
 type Found = CallResult<"find_tasks">["found"][number];
 
-/** The names of a dataset that neither a plugin nor a benchmark set knows. */
-function unknownNames(request: RunRequest, registry: Registry): string[] {
-  if (isDatasetFile(request.dataset)) return [];
+/** The names of a dataset that neither a plugin nor a benchmark set knows, and that are no file of rows. */
+function unknownNames({ facts, files }: ReadDataset, registry: Registry): string[] {
+  if (facts.kind === "file") return [];
   const sets = registry.agents.flatMap((agent) => agent.benchmark_sets ?? []);
-  return datasetNames(request.dataset).filter((name) =>
-    isTaskFile(name) || isDatasetFile(name) || name.startsWith(PREFIX) ||
-    !claimsDataset(name, registry.tasks, sets)
+  return datasetNames(facts.dataset).filter((name) =>
+    !files.has(name) &&
+    (isTaskFile(name) || name.startsWith(PREFIX) || !claimsDataset(name, registry.tasks, sets))
   );
 }
 
@@ -39,33 +41,30 @@ function unknownNames(request: RunRequest, registry: Registry): string[] {
  * where lm-eval has to be. One of a list that is broken is left out with its reason.
  */
 export async function withFoundTasks(
-  request: RunRequest,
+  { data_dir, trust_task_code }: Pick<RunRequest, "data_dir" | "trust_task_code">,
+  dataset: ReadDataset,
   registry: Registry,
-  runner: () => CallRunner,
+  runner: CallRunner,
 ): Promise<Registry> {
-  const names = unknownNames(request, registry);
-  if (names.length === 0) return registry;
+  const names = unknownNames(dataset, registry);
+  if (names.length + dataset.files.size === 0) return registry;
   const broken = new Map<string, string>();
   const tasks: Task[] = [];
-  for (const asked of names.filter((name) => isDatasetFile(name))) {
-    try {
-      tasks.push(await fileOfRows(asked, registry.tasks));
-    } catch (error) {
-      if (!(error instanceof UsageError)) throw error;
-      broken.set(asked, error.message);
-    }
+  for (const [asked, file] of dataset.files) {
+    const task = file instanceof UsageError ? file : fileOfRows(asked, file, registry.tasks);
+    if (task instanceof UsageError) broken.set(asked, task.message);
+    else tasks.push(task);
   }
-  const others = names.filter((name) => !isDatasetFile(name));
-  for (const one of others.length === 0 ? [] : await find(others, request, runner())) {
+  for (const one of names.length === 0 ? [] : await find(names, trust_task_code, runner)) {
     if (one.reason !== null) broken.set(one.asked, one.reason);
     else refuseUnknown(one, registry.tasks);
     tasks.push(
       ...one.tasks.map((task) =>
-        foundTask(task, one.asked, registry.tasks, localData(task, request.data_dir))
+        foundTask(task, one.asked, registry.tasks, localData(task, data_dir))
       ),
     );
   }
-  if (datasetNames(request.dataset).every((name) => broken.has(name))) {
+  if (datasetNames(dataset.facts.dataset).every((name) => broken.has(name))) {
     throw new UsageError([...broken.values()].join("; "));
   }
   return withTasks(registry, onlyOnce(tasks), broken);
@@ -73,7 +72,7 @@ export async function withFoundTasks(
 
 async function find(
   names: readonly string[],
-  request: RunRequest,
+  trust_task_code = false,
   runner: CallRunner,
 ): Promise<Found[]> {
   const outcome = await runner("setup", {
@@ -83,19 +82,21 @@ async function find(
         ? { asked, kind: "file", target: resolve(asked) }
         : { asked, kind: "name", target: asked.replace(PREFIX, "") }
     ),
-    trust_task_code: request.trust_task_code ?? false,
+    trust_task_code,
   }, "default");
   if (outcome.ok) return outcome.value.found;
-  const { message, hint } = outcome.failure;
-  throw new UsageError(hint === null ? message : `${message}. ${hint}`);
+  throw refusal(outcome.failure);
 }
 
-/** A .jsonl file of a list as the task for such files, under the file's name. */
-async function fileOfRows(asked: string, known: readonly Task[]): Promise<Task> {
-  const { format, path } = await inspectDataset(asked);
+/** A .jsonl file of a list as the task for such files, under the file's name; else why it is none. */
+function fileOfRows(
+  asked: string,
+  { format, path }: DatasetFacts,
+  known: readonly Task[],
+): Task | UsageError {
   const plugin = known.find(({ datasets }) => datasets.includes(`custom_${format}`));
   if (plugin === undefined || path === null) {
-    throw new UsageError(`Cannot evaluate on ${asked} as no task takes ${format} lines`);
+    return new UsageError(`Cannot evaluate on ${asked} as no task takes ${format} lines`);
   }
   const file = basename(path);
   const stem = file.replace(/\.jsonl(\.gz)?$/i, "");

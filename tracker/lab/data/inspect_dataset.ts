@@ -1,9 +1,7 @@
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { gunzipSync } from "node:zlib";
-import { type DatasetFacts, datasetNames, UsageError } from "../../../core/mod.ts";
-
-import { requireFile } from "../../ground/storage/plain_file.ts";
+import { type DatasetFacts, datasetNames, isTaskFile, UsageError } from "../../../core/mod.ts";
 import { LARGEST_FILE, NoJson, parseRow } from "./parse_json.ts";
 
 type Format = NonNullable<DatasetFacts["format"]>;
@@ -14,9 +12,25 @@ export function isDatasetFile(dataset: string): boolean {
   return datasetNames(dataset).length === 1 || existsSync(dataset);
 }
 
-/** Whether a name of a dataset is a task file: by its ending. */
-export function isTaskFile(name: string): boolean {
-  return /\.ya?ml$/i.test(name.trim());
+/** A dataset that was read: its facts, and those of each file of rows that stands in a list of names. */
+export interface ReadDataset {
+  readonly facts: DatasetFacts;
+  /** By name; what is wrong with one that cannot be used. */
+  readonly files: ReadonlyMap<string, DatasetFacts | UsageError>;
+}
+
+/** Reads what a dataset names, each file once. A broken file of a list is no fault of the whole. */
+export async function readDataset(dataset: string): Promise<ReadDataset> {
+  const facts = await inspectDataset(dataset);
+  const listed = facts.kind === "file" ? [] : datasetNames(dataset).filter(isDatasetFile);
+  const read = listed.map(async (name) => {
+    const found = inspectDataset(name).catch((error: unknown) => {
+      if (error instanceof UsageError) return error;
+      throw error;
+    });
+    return [name, await found] as const;
+  });
+  return { facts, files: new Map(await Promise.all(read)) };
 }
 
 /**
@@ -30,10 +44,9 @@ export async function inspectDataset(dataset: string): Promise<DatasetFacts> {
     return { dataset, kind: "named", path: null, format: null, rows: null, sha256: null };
   }
   const path = await realPath(dataset);
-  if ((await Deno.stat(path)).size > LARGEST_FILE) throw tooLarge(dataset);
-  requireFile(path);
   const bytes = await Deno.readFile(path);
-  const { format, rows } = inspectLines(decode(bytes, dataset), dataset);
+  const text = decode(bytes, dataset);
+  const { format, rows } = inspectLines(text, dataset);
   const sha256 = createHash("sha256").update(bytes).digest("hex");
   return { dataset, kind: "file", path, format, rows, sha256 };
 }
@@ -50,14 +63,15 @@ async function refusePath(dataset: string): Promise<void> {
   );
 }
 
+/** Where a file of rows lies that is one, and not too large. */
 async function realPath(dataset: string): Promise<string> {
   const path = await Deno.realPath(dataset).catch((error: unknown) => {
     const reason = error instanceof Deno.errors.NotFound ? "there is no such file" : String(error);
     throw new UsageError(`Cannot read the dataset ${dataset}: ${reason}`);
   });
-  if (!(await Deno.stat(path)).isFile) {
-    throw new UsageError(`Cannot read the dataset ${dataset}: it is no file`);
-  }
+  const { isFile, size } = await Deno.stat(path);
+  if (!isFile) throw new UsageError(`Cannot read the dataset ${dataset}: it is no file`);
+  if (size > LARGEST_FILE) throw tooLarge(dataset);
   return path;
 }
 

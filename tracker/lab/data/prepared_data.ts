@@ -1,14 +1,8 @@
 import { existsSync } from "node:fs";
 import { readFile, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
-import {
-  type CallRequest,
-  type CallResult,
-  CALLS,
-  type Spec,
-  UsageError,
-} from "../../../core/mod.ts";
-import type { CallRunner, Warning } from "../runner/call_runner.ts";
+import { type CallRequest, type CallResult, CALLS, type Spec } from "../../../core/mod.ts";
+import { type CallRunner, refusal, type Warning } from "../runner/call_runner.ts";
 import type { Workshop } from "../runner/workshop.ts";
 
 /** What stops the making of a study's data: the next try leaves these benchmarks out. */
@@ -51,10 +45,7 @@ export async function preparedData(
       const warnings: Warning[] = [];
       const hear = (one: Warning) => void warnings.push(one);
       const prepared = await runner("setup", asked, "default", undefined, hear);
-      if (!prepared.ok) {
-        const { message, hint } = prepared.failure;
-        throw new UsageError(hint === null ? message : `${message}. ${hint}`);
-      }
+      if (!prepared.ok) throw refusal(prepared.failure);
       if (prepared.value.refused.length > 0) throw new BrokenTasks(prepared.value.refused);
       // The folder is renamed when it is whole: only the names of its files stay right.
       const path = basename(prepared.value.calibration_path);

@@ -8,6 +8,7 @@ import {
   type Outcome,
   type Span,
   type StudyEvent,
+  UsageError,
   type WorkerEvent,
 } from "../../../core/mod.ts";
 import type { BackendClient } from "../../../python-backends/client.ts";
@@ -201,6 +202,12 @@ export function createCallRunner(options: CallRunnerOptions): CallRunner {
     tellAgain: (trialId: string, warnings: readonly Warning[], outcome: string) =>
       tell(warnings.map((one) => alertOf(trialId, one)), outcome),
   });
+}
+
+/** The user's mistake that a call found, with what to do. */
+export function refusal({ message, hint }: Failure): UsageError {
+  const end = /[.?]$/.test(message) ? "" : ".";
+  return new UsageError(hint === null ? message : `${message}${end} ${hint}`);
 }
 
 /** A failure with the spans that were spent on it. */

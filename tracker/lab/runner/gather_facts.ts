@@ -5,16 +5,15 @@ import { join, resolve } from "node:path";
 import {
   type Artifact,
   type DatasetFacts,
+  type Endpoint,
   type Facts,
-  type Failure,
   kindOf,
   ModelFacts,
   type RunRequest,
   UsageError,
 } from "../../../core/mod.ts";
-import { servedArtifact, servedFacts } from "./served_facts.ts";
 import { packageSource } from "./source_closure.ts";
-import type { CallRunner } from "./call_runner.ts";
+import { type CallRunner, refusal } from "./call_runner.ts";
 import type { Tools } from "./workshop.ts";
 
 /** Names have five digits, directories of models fewer files. */
@@ -66,12 +65,6 @@ function modelName(model_name: string): string {
   return meant || existsSync(model_name) ? resolve(model_name) : model_name;
 }
 
-/** The user's mistake that a call found, with what to do. */
-function refused({ message, hint }: Failure): UsageError {
-  const end = /[.?]$/.test(message) ? "" : ".";
-  return new UsageError(hint === null ? message : `${message}${end} ${hint}`);
-}
-
 /** A model as the user named it, and the one whose tokenizer it must have. */
 type NamedModel = Pick<RunRequest, "model_name" | "trust_remote_code"> & {
   readonly tokenizer_dir?: string;
@@ -90,7 +83,7 @@ async function runImport(
     ...(tokenizer_dir === undefined ? {} : { tokenizer_dir }),
   }, "default");
   if (imported.ok) return imported.value;
-  throw refused(imported.failure);
+  throw refusal(imported.failure);
 }
 
 /** Reads the model: converted once and cached, or used where it lies. */
@@ -116,6 +109,56 @@ async function importModel(
   return { ...facts, path: join(folder, "model") };
 }
 
+/** A server says nothing of its model: names are given, counts and bytes are 0. */
+function servedFacts(model_name: string, { base_url }: Endpoint): ModelFacts {
+  return {
+    model_name,
+    source: "endpoint",
+    path: base_url,
+    revision: null,
+    architecture: "not known",
+    model_type: "not known",
+    dtype: "not known",
+    parameters: 0,
+    embedding_parameters: 0,
+    linear_parameters: 0,
+    original_bytes: 0,
+    fp16_bytes: 0,
+    tied_embeddings: false,
+    layers: 0,
+    hidden_size: 0,
+    intermediate_size: 0,
+    heads: 0,
+    kv_heads: 0,
+    vocabulary: 0,
+    context_length: 0,
+    linear_shapes: [],
+    group_sizes: [],
+    grid: null,
+    chat_template: false,
+    custom_code: false,
+  };
+}
+
+/** Stands for the model in the loop; never recorded. Its id keys the answers that are kept. */
+function servedArtifact({ base_url, model }: Endpoint, created_at: string): Artifact {
+  const key = createHash("sha256").update(JSON.stringify([base_url, model])).digest("hex");
+  return {
+    artifact_id: key.slice(0, 16),
+    action_key: key,
+    parent_id: null,
+    action: null,
+    location: "",
+    files: [],
+    size_bytes: 0,
+    formula_bytes: null,
+    weight_bits: null,
+    activation_bits: null,
+    verification: null,
+    created_at,
+  };
+}
+
 /** Inspects machine and model beside the dataset, which was looked at before. */
 export async function gatherFacts(
   workshop: Tools,
@@ -129,7 +172,7 @@ export async function gatherFacts(
     disk_path: workshop.home.root,
     country: request.country ?? null,
   }, "default");
-  if (!device.ok) throw refused(device.failure);
+  if (!device.ok) throw refusal(device.failure);
   const { endpoint } = kindOf(request).asks(request);
   if (endpoint !== undefined) {
     const model = servedFacts(request.model_name, endpoint);
