@@ -18,7 +18,7 @@ const KNOWN: Record<string, readonly string[]> = {
   // What is said of sizes, until each form says it.
   "core/strategies/embedding_actions.ts": ["bits"],
   "tracker/commands/study/evaluation_output.ts": ["bits"],
-  "tracker/commands/study/run.ts": ["bits"],
+  "tracker/commands/output/study_said.ts": ["bits"],
   "tracker/show/reports/provenance_blocks.ts": ["bits"],
   "tracker/lab/runner/forms/prove_form.ts": ["bits"],
 };

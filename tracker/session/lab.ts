@@ -4,13 +4,13 @@ import {
   type StudyRequestInput,
   UsageError,
 } from "../../core/mod.ts";
-import { openArtifactStore } from "../artifacts/artifact_store.ts";
+import { type ArtifactStore, openArtifactStore } from "../artifacts/artifact_store.ts";
 import { checkStudy } from "../lab/check_study.ts";
 import { discoverPlugins } from "../lab/discover.ts";
 import { findStudy, openedRecord, resumedRequest } from "../lab/find_study.ts";
 import { checkHome, findHome, type Home } from "../ground/home.ts";
 import { type LabMirror, openLabMirror } from "../exchange/mlflow/lab_mirror.ts";
-import { type LabStore, openLabStore } from "../lab/lab_store.ts";
+import { type LabStore, openLabStore, type StoreInUse } from "../lab/lab_store.ts";
 import { newFolders } from "../lab/new_folders.ts";
 import { type Comparison, comparisonRows, studyRows } from "../show/notebook/comparison.ts";
 import {
@@ -102,13 +102,6 @@ export interface Lab {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-/** Opens what is kept. */
-async function openKept(home: Home, store: LabStore, write: boolean) {
-  await checkHome(home, write);
-  const held = write ? await store.use() : null;
-  return { held, artifacts: await openArtifactStore(home.artifacts, { store: home.store }) };
-}
-
 /**
  * Opens the lab: plugins, store, artifacts, and the door to Python. In a notebook a lab on the same
  * store that is open already comes back, as of a cell that is run twice.
@@ -146,23 +139,25 @@ async function makeLab(options: LabOptions): Promise<OwnLab> {
   const registry = await discoverPlugins();
   const mlflow = openLabMirror(home, options.mlflow, Deno.env.toObject(), options.onMirror);
   const store = openLabStore(home.store);
-  const { held, artifacts } = await openKept(home, store, options.write === true)
-    .catch(async (error: unknown) => {
-      await mlflow[Symbol.asyncDispose]();
-      await store[Symbol.asyncDispose]();
-      folders.removeUnused();
-      throw error;
-    });
+  const write = options.write === true;
+  let held: StoreInUse | null;
+  let artifacts: ArtifactStore;
+  try {
+    await checkHome(home, write);
+    held = write ? await store.use() : null;
+    artifacts = await openArtifactStore(home.artifacts, { store: home.store });
+  } catch (error) {
+    await mlflow[Symbol.asyncDispose]();
+    await store[Symbol.asyncDispose]();
+    folders.removeUnused();
+    throw error;
+  }
   keepKernelAlive();
   const stop = stoppedBy(options.signal);
-  const kept = { options, home, registry, mlflow, store, artifacts, stop };
-  const names = new ReservedNames(home.store, options.write === true);
-  const sessions = sessionsAgain<StudySession>(
-    isNotebook(options),
-    (session) => forCells("study", session),
-  );
+  const names = new ReservedNames(home.store, write);
+  const sessions = sessionsAgain<StudySession>(isNotebook(options), (s) => forCells("study", s));
   const opened: Opened = {
-    ...{ ...kept, clients: new Map() },
+    ...{ options, home, registry, mlflow, store, artifacts, stop, clients: new Map() },
     now: async () =>
       stop.signal.aborted && isNotebook(options) ? (await labAgain(options))[OPENED] : opened,
   };
@@ -206,11 +201,10 @@ async function makeLab(options: LabOptions): Promise<OwnLab> {
     studies: async () => studyRows(await (await store.current())?.studies() ?? []),
     async compare(first, second) {
       const there = await recorded(store, "compare anything in");
-      const compared = await compareAny(there, [first, second], (id) => viewStudy(there, id));
-      return comparisonRows(compared);
+      return comparisonRows(await compareAny(there, [first, second], (id) => viewStudy(there, id)));
     },
-    report: async (studies, options) =>
-      await showStudies(await recorded(store, "report over studies of"), studies, options),
+    report: async (studies, asked) =>
+      await showStudies(await recorded(store, "report over studies of"), studies, asked),
     score: async (study_id, asked) => await scoreInLab(await opened.now(), study_id, asked),
     note: async (target, text) =>
       await noted(await recorded(store, "note anything in"), idOf(target), text),

@@ -9,6 +9,8 @@ import {
   type StudyResult,
   UsageError,
 } from "../../core/mod.ts";
+import type { WriteReportOptions } from "../exchange/publish/write_report.ts";
+import type { StudyOutputs } from "../show/reports_of_study.ts";
 import type { StudyView } from "../show/view/study_view.ts";
 import { viewStudy } from "../show/view/view_study.ts";
 import { importScores } from "./layer_scores.ts";
@@ -20,6 +22,7 @@ import {
   type SensitivityOptions,
   studySensitivity,
 } from "./study_sensitivity.ts";
+import { writeReportOf } from "./write_report.ts";
 
 /** A study of a lab whose facts are known: what can be done with it. */
 export class LabStudy {
@@ -31,7 +34,7 @@ export class LabStudy {
   readonly #now: () => Promise<SessionInput>;
 
   /** `now`: what work is done with, where that may have been closed and opened again. */
-  constructor(input: SessionInput, now?: () => Promise<SessionInput>) {
+  constructor(input: SessionInput, now = () => Promise.resolve(input)) {
     ({
       study_id: this.study_id,
       request: this.request,
@@ -39,7 +42,7 @@ export class LabStudy {
       spec: this.spec,
     } = input);
     this.#input = input;
-    this.#now = now ?? (() => Promise.resolve(input));
+    this.#now = now;
   }
 
   /** Its journal so far; empty: it has not begun. */
@@ -50,6 +53,12 @@ export class LabStudy {
   /** Everything known of it so far, from the journal. */
   async view(): Promise<StudyView> {
     return await viewStudy(await this.#input.store.current(), this.study_id);
+  }
+
+  /** Writes its report, of the view at hand where there is one, and gives its files. */
+  async report(options?: WriteReportOptions, view?: StudyView): Promise<StudyOutputs> {
+    const { store, tools: { home } } = this.#input;
+    return await writeReportOf({ store, home }, view ?? await this.view(), options);
   }
 
   /** Refuses a recipe that is none, before anything is opened. */

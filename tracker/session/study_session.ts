@@ -27,6 +27,8 @@ import type { LabStudyByHand } from "./study_by_hand.ts";
 import { DISPLAY, kernelBroadcast, type Shown } from "../ground/terminal/kernel.ts";
 import type { Mixed, MixOptions } from "./study_mix.ts";
 import type { LayerSensitivity, SensitivityOptions } from "./study_sensitivity.ts";
+import type { WriteReportOptions } from "../exchange/publish/write_report.ts";
+import type { StudyOutputs } from "../show/reports_of_study.ts";
 import type { StudyView } from "../show/view/study_view.ts";
 import type { TrialFigures } from "../show/view/trial_figures.ts";
 
@@ -79,10 +81,12 @@ export interface StudySession extends Shown {
   mix(options: MixOptions): Promise<Displayed<Mixed & { readonly trial: TrialCard | null }>>;
   /** Everything known of it so far, from the journal. */
   view(): Promise<StudyView>;
+  /** Writes its report, of `seen` where that is at hand, and gives its files. */
+  report(options?: WriteReportOptions, seen?: StudyView): Promise<StudyOutputs>;
 }
 
 /** What a session is of: a lab's study, driven and scored. */
-type StudyWork = DrivenStudy & Pick<LabStudy, "sensitivity" | "importScores" | "mix">;
+type StudyWork = DrivenStudy & Pick<LabStudy, "sensitivity" | "importScores" | "mix" | "report">;
 
 /** Makes the session of a study; `broadcast`: what a cell shows goes there. */
 export function openSession(study: StudyWork, broadcast = kernelBroadcast()): StudySession {
@@ -116,6 +120,7 @@ export function openSession(study: StudyWork, broadcast = kernelBroadcast()): St
       throw new UsageError(`Cannot find ${name} as ${study_id} has no trial yet: run() it first`);
     },
     stop: () => driver.stop(),
+    report: (options, seen) => study.report(options, seen),
     async sensitivity(options) {
       const layers = await study.sensitivity(options);
       return displayed(layers, () => rowsMedia(layers));

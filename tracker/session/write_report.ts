@@ -1,23 +1,42 @@
 import { join } from "node:path";
 import { UsageError } from "../../core/mod.ts";
 import { type WriteReportOptions, writeStudyReport } from "../exchange/publish/write_report.ts";
+import type { Home } from "../ground/home.ts";
 import { outsideStores } from "../ground/storage/outside_stores.ts";
+import type { LabStore } from "../lab/lab_store.ts";
 import { writeStudiesReport } from "../show/report_of_studies.ts";
 import type { StudyOutputs } from "../show/reports_of_study.ts";
+import type { StudyView } from "../show/view/study_view.ts";
 import type { Store } from "../store/store.ts";
-import type { Lab } from "./lab.ts";
 
-async function storeOf(lab: Lab): Promise<Store> {
-  const store = await lab.store.current();
+/** Where a study is recorded that is reported on, and its home. */
+interface Reported {
+  readonly home: Home;
+  readonly store: Pick<LabStore, "current">;
+}
+
+async function storeOf(there: Reported): Promise<Store> {
+  const store = await there.store.current();
   if (store !== null) return store;
   throw new UsageError("Cannot write a report: the store holds no study; run one first");
 }
 
 /** Where a report goes: what a person names lies in no store. */
-function reportFolder({ home }: Lab, folder: string | undefined, own: string): string {
+function reportFolder({ home }: Reported, folder: string | undefined, own: string): string {
   return folder === undefined
     ? join(home.studies, own)
     : outsideStores(folder, "write a report to");
+}
+
+/** Writes the report of a study as it is seen: see `writeReport`. */
+export async function writeReportOf(
+  there: Reported,
+  view: StudyView,
+  { folder, ...options }: WriteReportOptions = {},
+): Promise<StudyOutputs> {
+  const target = reportFolder(there, folder, view.study_id);
+  const from = { store: await storeOf(there), root: there.home.root };
+  return await writeStudyReport(from, view, target, options);
 }
 
 /**
@@ -25,19 +44,16 @@ function reportFolder({ home }: Lab, folder: string | undefined, own: string): s
  * tables, and the files that run a trial again. Gives the files, and the lines that load the checkpoint.
  */
 export async function writeReport(
-  lab: Lab,
+  lab: Reported & { view(study_id?: string): Promise<StudyView> },
   study_id?: string,
-  { folder, ...options }: WriteReportOptions = {},
+  options?: WriteReportOptions,
 ): Promise<StudyOutputs> {
-  const view = await lab.view(study_id);
-  const target = reportFolder(lab, folder, view.study_id);
-  const there = { store: await storeOf(lab), root: lab.home.root };
-  return await writeStudyReport(there, view, target, options);
+  return await writeReportOf(lab, await lab.view(study_id), options);
 }
 
 /** Writes one report over several studies; it compares what may be compared. Gives its files. */
 export async function writeReportOver(
-  lab: Lab,
+  lab: Reported,
   study_ids: readonly string[],
   { folder, author, sql }: WriteReportOptions = {},
 ): Promise<string[]> {

@@ -2,7 +2,7 @@ import { type BenchmarkSet, kindOf, KINDS } from "../../../core/mod.ts";
 import { discoverPlugins } from "../../lab/discover.ts";
 import { findHome } from "../../ground/home.ts";
 import { openLab } from "../../session/lab.ts";
-import { writeReport, writeReportOver } from "../../session/write_report.ts";
+import { writeReportOf, writeReportOver } from "../../session/write_report.ts";
 import { openStore, type Store } from "../../store/store.ts";
 import { textTable } from "../../show/terminal/table.ts";
 import { trialTable } from "../../show/terminal/trial_table.ts";
@@ -82,7 +82,7 @@ export async function reportCommand(
     return console.log(json ? jsonText("studies_report", report) : files.join("\n"));
   }
   const view = await lab.view(studies[0]);
-  const files = await writeReport(lab, view.study_id, asked);
+  const files = await writeReportOf(lab, view, asked);
   if (json) return console.log(jsonText("study", studyCard(view, files)));
   const evaluated = kindOf(view.request).shown.rows === "scores";
   if (view.front_note !== null) console.log(`${view.front_note}\n`);

@@ -1,0 +1,151 @@
+import { dirname } from "node:path";
+import {
+  kindOf,
+  objectivesSentence,
+  ratioOf,
+  type StudyEvent,
+  type Trial,
+  trialName,
+} from "../../../core/mod.ts";
+import type { RunningMirror } from "../../exchange/mlflow/start_mirror.ts";
+import type { StudySession } from "../../session/study_session.ts";
+import { ownOf } from "../../show/kinds/own_of.ts";
+import type { StudyOutputs } from "../../show/reports_of_study.ts";
+import { trialTable } from "../../show/terminal/trial_table.ts";
+import { limitsText } from "../../show/view/limits_text.ts";
+import { bytes, duration } from "../../show/view/number_text.ts";
+import { recommendedSize } from "../../show/view/size_words.ts";
+import type { StudyView } from "../../show/view/study_view.ts";
+import { recipeText, trialRows } from "../../show/view/trial_rows.ts";
+import { unsafeSentence } from "../../show/view/unsafe_code.ts";
+import { evaluationText, modelLine } from "../study/evaluation_output.ts";
+
+/** A trial's time per token beside what the baseline took in the same minutes. */
+function latencySaid({ measurements, strategy }: Trial, ms: number): string {
+  const runtime = measurements.find(({ metric }) => metric === "latency_ms")?.runtime ?? "";
+  const ratio = strategy === null ? null : ratioOf(measurements, "latency_ratio", runtime);
+  const beside = ratio === null ? "" : `, ${ratio.value.toFixed(2)} of the baseline beside it`;
+  return `${ms.toFixed(1)} ms/token${beside}`;
+}
+
+/** Says each trial as it ends, in one line. */
+export function announce(say: (text: string) => void, event: StudyEvent): void {
+  if (event.event !== "record") return;
+  const { record } = event;
+  if (record.type === "study_opened") {
+    // What was found broken only when the data were read stands here, and nowhere before.
+    for (const { task, reason } of record.spec.missing_tasks) {
+      say(`not measured: ${task}: ${reason}`);
+    }
+  }
+  if (record.type === "alert") say(`  ! ${record.condition}: ${record.evidence}`);
+  if (record.type !== "trial_closed") return;
+  const { trial } = record;
+  const seconds = trial.finished_at === null
+    ? 0
+    : (Date.parse(trial.finished_at) - Date.parse(trial.started_at)) / 1000;
+  const view = { front: [], probabilities: {}, artifacts: new Map() };
+  const [row] = trialRows([{ ...trial, latency: null }], view);
+  const { latency_ms } = row ?? { latency_ms: null };
+  const figures = row === undefined || (latency_ms === null && trial.state !== "completed")
+    ? trial.failure?.message ?? trial.gates.find((gate) => gate.decision !== "pass")?.reason ?? ""
+    : [
+      row.accuracy === null ? "" : `accuracy ${row.accuracy.value.toFixed(3)}`,
+      row.perplexity === null ? "" : `perplexity ${row.perplexity.value.toFixed(1)}`,
+      latency_ms === null || row.latency_emulated ? "" : latencySaid(trial, latency_ms.value),
+      row.size_bytes === null ? "" : bytes(row.size_bytes),
+    ].filter((text) => text !== "").join(", ");
+  const name = trialName(trial.number);
+  say(`${name}  ${recipeText(trial)}: ${trial.state}, ${figures} (${duration(seconds)})`);
+}
+
+export function introduce(session: StudySession, say: (text: string) => void): void {
+  const { spec } = session;
+  say(`study ${session.study_id}`);
+  const { rows } = kindOf(session.request).shown;
+  if (rows === "scores") {
+    say(`${modelLine(session)}; tasks ${spec.tasks.map((t) => t.task).join(", ")}`);
+  } else introduceSearch(session, say);
+  for (const warning of spec.warnings) say(`note: ${warning}`);
+}
+
+function introduceSearch(
+  { facts, spec, request }: StudySession,
+  say: (text: string) => void,
+): void {
+  say(
+    `model ${facts.model.model_name}: ${(facts.model.parameters / 1e6).toFixed(1)} M parameters, ` +
+      `${bytes(facts.model.fp16_bytes)} at 16 bits`,
+  );
+  say(
+    `tasks ${spec.tasks.map((t) => t.task).join(", ")}; runtime ${spec.runtime}; accuracy may ` +
+      `drop ${spec.constraints.max_accuracy_drop}`,
+  );
+  const limits = limitsText(request);
+  if (limits !== null) say(`limits: ${limits}`);
+  const note = objectivesSentence({ spec, without: [] });
+  if (note !== null) say(`note: ${note}`);
+}
+
+/** Says how a study ended and where its files are. */
+export function conclude(
+  view: StudyView,
+  message: string,
+  files: StudyOutputs,
+): void {
+  const unsafe = unsafeSentence(view);
+  if (unsafe !== null) console.log(`\n${unsafe}`);
+  if (kindOf(view.request).shown.rows === "scores") {
+    console.log(`\n${evaluationText(view, message)}`);
+    console.log(`Report          ${files.html}\nResults (JSON)  ${files.results}`);
+    return;
+  }
+  const own = ownOf(view.request).ended(view, dirname(files.html));
+  if (own !== null) console.log(`\n${own}`);
+  if (view.front_note !== null) console.log(`\n${view.front_note}`);
+  console.log(`\n${trialTable(view)}\n`);
+  console.log(`Ended: ${message}`);
+  const size = recommendedSize(view);
+  if (size !== null) console.log(`  ${size}`);
+  for (const reason of view.reasons) console.log(`  ${reason}`);
+  console.log("\nTime by phase:");
+  for (const { name, seconds } of view.phases.slice(0, 12)) {
+    console.log(`  ${name.padEnd(22)} ${duration(seconds)}`);
+  }
+  console.log(`\nPareto plot     ${files.png}`);
+  console.log(`Report          ${files.html}`);
+  console.log(`                ${files.markdown}`);
+  console.log(`Results (JSON)  ${files.results}`);
+  if (files.checkpoint === null) {
+    const measured = view.trials.some((one) => one.strategy === null && one.state === "completed");
+    if (!measured) return;
+    return console.log("\nNo trial is recommended: keep the original.");
+  }
+  console.log(`Checkpoint      ${files.checkpoint}`);
+  console.log(`\n${files.loader}\n`);
+}
+
+/** Waits for the mirror's last records and the report, and says where it stands. */
+export async function sayMirrored(
+  mirror: RunningMirror | null,
+  output: string | undefined,
+  say: (text: string) => void,
+): Promise<void> {
+  if (mirror === null) return;
+  const { trouble, said, behind } = await mirror.finish(20_000);
+  say(
+    behind
+      ? `MLflow is behind (${
+        trouble ?? "it is slow"
+      }): npx -y deno task pare mlflow sync mirrors the rest`
+      : `MLflow          ${mirror.shown}`,
+  );
+  if (said > 0) {
+    say(
+      `                ${said} ${said === 1 ? "thing" : "things"} not as recorded, said above`,
+    );
+  }
+  if (output !== undefined) {
+    say(`                without the report, which is in ${output}`);
+  }
+}
