@@ -124,7 +124,6 @@ export * from "./search/propose_by.ts";
 export * from "./search/slots.ts";
 export * from "./search/space.ts";
 export * from "./search/study_search.ts";
-export { measuredOf } from "./search/surrogate/objectives.ts";
 export * from "./search/surrogate/surrogate.ts";
 export * from "./search/tpe/tpe.ts";
 export * from "./strategies/action_order.ts";

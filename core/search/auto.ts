@@ -1,21 +1,16 @@
 import { drawOpenPoint, nextInitial, openPoints } from "./open_points.ts";
 import type { Algorithm, SearchState, Suggestion } from "./space.ts";
 import { mutated } from "./surrogate/candidates.ts";
-import { isAllowed, measuredOf } from "./surrogate/objectives.ts";
+import { isAllowed, measuredOf, turnsTaken } from "./surrogate/objectives.ts";
 import { surrogate } from "./surrogate/surrogate.ts";
 import { tpe } from "./tpe/tpe.ts";
 
 /** Measured points from which on a model says more than a move from what is good. */
-const MODELLED = 10;
+const MODELLED = 4;
 /** A space of so many scales and a front of so many objectives: corners draw a Gaussian process off. */
 const WIDE = { scales: 10, objectives: 3 };
 /** Moves that are tried before a point is drawn. */
 const MOVES = 50;
-
-/** Points that count where turns are taken: what the machine failed, or a kill cancelled, has its turn again. */
-export function turnsTaken({ seen }: Pick<SearchState, "seen">): number {
-  return seen.filter(({ state }) => state !== "failed").length;
-}
 
 function isWide({ space: { dimensions }, directions }: SearchState): boolean {
   const scales = dimensions.every(({ kind }) => kind === "real" || kind === "integer");
@@ -24,18 +19,21 @@ function isWide({ space: { dimensions }, directions }: SearchState): boolean {
 
 /** Before a model is any good: every second point a move from a good one, the others drawn. */
 function early(state: SearchState): Suggestion | null {
-  const { space, random } = state;
+  const { space, random, near, worthwhile = () => true } = state;
   const isOpen = openPoints(state);
   const good = measuredOf(state).filter(isAllowed);
+  const one = <T>(some: readonly T[]) => some[Math.floor(random() * some.length)]!;
   if (good.length > 0 && turnsTaken(state) % 2 === 0) {
+    const known = near?.(one(good).point).filter(isOpen) ?? [];
     for (let move = 0; move < MOVES; move++) {
-      const point = mutated(space, good[Math.floor(random() * good.length)]!.point, random);
-      if (isOpen(point)) {
+      const point = known.length > 0 ? one(known) : mutated(space, one(good).point, random);
+      if (isOpen(point) && worthwhile(point)) {
         return { point, mode: "exploit", reason: "a move from a point that did well" };
       }
     }
   }
-  const point = drawOpenPoint(state, isOpen);
+  const point = drawOpenPoint(state, (point) => isOpen(point) && worthwhile(point)) ??
+    drawOpenPoint(state, isOpen);
   const reason = "drawn at random: too little is measured for a model";
   return point === null ? null : { point, mode: "explore", reason };
 }
@@ -50,8 +48,8 @@ function chosenFor(state: SearchState): { algorithm: Algorithm; because: string 
 }
 
 /**
- * The algorithm that the state asks for: first the initial points, then moves and draws, from ten measured
- * points on a model. Its rules are decided by tests/benchmarks/search on five of its problems.
+ * The algorithm that the state asks for: first the initial points, then moves and draws, from four measured
+ * points on a model. Its rules are decided by those problems of tests/benchmarks/search that are not kept aside.
  */
 export function auto(state: SearchState): Suggestion | null {
   const initial = nextInitial(state, openPoints(state));

@@ -61,6 +61,12 @@ export interface SearchState {
    * read; null: no formula tells. A model learns what is measured beyond it.
    */
   expected?(point: SpacePoint): readonly (number | null)[];
+  /** Beyond which nothing counts, by objective, such as the original's bytes, or a limit; absent: nobody says. */
+  readonly corner?: readonly number[];
+  /** Points one step from one that was measured, by whoever knows what its values mean; absent: nobody does. */
+  near?(point: SpacePoint): readonly SpacePoint[];
+  /** Whether a point is worth a trial while too little is measured for a model; absent: every one is. */
+  worthwhile?(point: SpacePoint): boolean;
   /** Points to try first, best first: seeds, priors, results of earlier studies. */
   readonly initial?: readonly SpacePoint[];
   /** How many points will be tried in all, as far as anybody knows. */

@@ -11,6 +11,7 @@ import { isWorthARetry, untried, usableMethods } from "../strategies/untried.ts"
 import { figuresOf, foretoldFigures } from "./foretold_figures.ts";
 import { type MethodSpace, methodSpace } from "./method_space.ts";
 import type { SearchState, Seen } from "./space.ts";
+import { studyCorner } from "./study_corner.ts";
 
 /** A study as a search algorithm is asked with it. */
 export interface StudySearch {
@@ -99,10 +100,7 @@ function knownOf(
  * whose recipe does not fit the space (slots in another order, a method that is gone) is left out, with
  * the reason. What is tried already is forbidden too, whether or not it has a point.
  */
-export function studySearch(
-  context: SearchContext,
-  more: Pick<SearchState, "initial"> = {},
-): StudySearch {
+export function studySearch(context: SearchContext): StudySearch {
   const methods = usableMethods(context);
   const limits = limitsOf(context.spec, context.trials);
   const space = methodSpace(methods, context.facts, limits);
@@ -138,16 +136,17 @@ export function studySearch(
   }
   const { trials_left } = context.budget;
   const expected = foretoldFigures(context, methods, space, study);
+  const corner = studyCorner(study, context.facts);
   const state: SearchState = {
     space: open,
     directions: directionsOf(study.spec),
     seen,
     known: knownOf(context, methods, space, study)!,
     ...(expected === undefined ? {} : { expected }),
+    ...(corner === null ? {} : { corner }),
     ...(trials_left === null ? {} : { budget: trials_left + seen.length + left_out.length }),
     random: context.random,
     seed: context.seed,
-    ...more,
   };
   return { state, space: open, left_out };
 }

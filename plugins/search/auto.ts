@@ -1,32 +1,29 @@
-import {
-  auto,
-  defineSampler,
-  measuredOf,
-  proposeBy,
-  studySearch,
-  turnsTaken,
-} from "../../core/mod.ts";
+import { auto, defineSampler, proposeBy, resolveActions, usableMethods } from "../../core/mod.ts";
+import { nearWhatHeld } from "./_descent.ts";
+import { neighbours } from "./_neighbours.ts";
 import pareto_neighbourhood from "./pareto_neighbourhood.ts";
 
-/** Measured recipes from which on models propose. */
-const MODELLED = 8;
-/** Every so-manieth proposal stays a move from the front: methods know things that no model has seen. */
-const MOVES = 4;
-
 /**
- * What a study takes that names no sampler. A short one moves from the front, as methods know the next
- * step from a recipe; from eight measured recipes on models of what was measured say where the
- * largest gain is expected, and every fourth proposal stays a move.
+ * What a study takes that names no sampler: the core's `auto`, as it is measured, told what methods know: the next
+ * steps from a recipe, and which first draws go too far below what has held. Where it has nothing left, a
+ * recipe that has no place in its space may.
  */
 export default defineSampler({
   name: "auto",
-  summary: "Moves from the front while little is measured, then goes where models expect most",
+  summary: "Moves and draws while little is measured, then goes where models expect most",
   propose(context) {
-    const { state } = studySearch(context);
-    const modelled = measuredOf(state).length >= MODELLED;
-    const byMove = !modelled || turnsTaken(state) % MOVES === 0;
-    return byMove
-      ? pareto_neighbourhood.propose(context)
-      : proposeBy(context, auto) ?? pareto_neighbourhood.propose(context);
+    const methods = usableMethods(context);
+    const { facts } = context;
+    const held = nearWhatHeld(context, methods);
+    const made = proposeBy(context, auto, ({ space }) => ({
+      near: (point) =>
+        neighbours(resolveActions(space.actionsOf(point), methods, facts), methods, facts)
+          .flatMap(({ actions }) => {
+            const place = space.pointOf(resolveActions(actions, methods, facts));
+            return "point" in place ? [place.point] : [];
+          }),
+      worthwhile: (point) => held(space.actionsOf(point)),
+    }));
+    return made ?? pareto_neighbourhood.propose(context);
   },
 });

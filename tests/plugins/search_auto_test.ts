@@ -12,7 +12,6 @@ import {
   type Trial,
 } from "../../core/mod.ts";
 import auto from "../../plugins/search/auto.ts";
-import pareto from "../../plugins/search/pareto_neighbourhood.ts";
 import surrogate from "../../plugins/search/surrogate.ts";
 import tpe from "../../plugins/search/tpe.ts";
 import { studySamplers } from "../../tracker/lab/search/study_samplers.ts";
@@ -102,16 +101,37 @@ for (const sampler of [auto, surrogate, tpe]) {
   });
 }
 
-Deno.test("auto moves from the front while little is measured, as pareto_neighbourhood does", () => {
-  const { answers } = study(auto, 8);
-  assert.deepEqual(answers, study(pareto, 8).answers);
+Deno.test("what auto proposes is the core's auto, the one that is measured", () => {
+  const { answers } = study(auto, 16);
+  const reasons = answers.map(({ origin }) => origin.reason);
+  assert.ok(reasons.slice(0, 4).every((one) => one.startsWith("few measured: ")), reasons[3]);
+  assert.ok(reasons.slice(4).every((one) => one.startsWith("a model of all that is measured: ")));
 });
 
-Deno.test("auto asks models from eight measured recipes on, and keeps every fourth a move", () => {
-  const { answers } = study(auto, 16);
-  const modelled = answers.map(({ origin }) => /model|opinion|few measured/.test(origin.reason));
-  assert.deepEqual(modelled.slice(0, 8), Array(8).fill(false));
-  assert.deepEqual(modelled.slice(8), [false, true, true, true, false, true, true, true]);
+Deno.test("auto's first draws leave no part more than one width below what has held", () => {
+  for (let seed = 0; seed < 20; seed++) {
+    const answer = proposed(auto, {
+      ...base,
+      spec,
+      trials: [],
+      front: [],
+      random: seededRandom(seed),
+    });
+    const bits = answer!.actions.map(({ params }) => Number(params["bits"] ?? 8));
+    assert.ok(bits.every((one) => one >= 8), `${bits}`);
+  }
+});
+
+Deno.test("a cancelled trial takes no turn: the same seed proposes the same after it", () => {
+  const { trials } = study(auto, 9);
+  const front = trials.map((one) => one.trial_id);
+  const ask = (more: Trial[]) =>
+    proposed(auto, { ...base, spec, trials: [...trials, ...more], front, random: seededRandom(9) });
+  const alone = ask([])!;
+  const cut = trial(10, alone.actions);
+  const failure = { kind: "cancelled" as const, message: "", hint: null, phase: null };
+  const after = ask([{ ...cut, state: "cancelled", failure, measurements: [] }])!;
+  assert.deepEqual(after.actions, alone.actions);
 });
 
 Deno.test("auto is who proposes where a request names nobody", () => {

@@ -10,6 +10,7 @@ import {
 import { addChance, chanceOf, hurdlesOf } from "./hurdles.ts";
 import {
   bentScale,
+  excessOf,
   frontOf,
   isAllowed,
   type Measured,
@@ -23,6 +24,9 @@ import {
 const MODELLED = 240;
 /** Members of a front that boxes are cut by, by objectives: more make boxes beyond number. */
 const FRONT = [0, 1, 400, 120, 24, 14, 10];
+
+/** Below it no gain is told from another: where nothing promises more, the chance to be allowed decides. */
+const LEAST_GAIN = 1e-300;
 
 /** How much a point promises: the logarithm of its expected gain times its chance to be allowed. */
 export interface Aim {
@@ -168,7 +172,9 @@ function pictureOf(state: SearchState, features: Features, measured: readonly Me
   );
   const front = new Set(frontOf(allowed.map(({ row }) => row)));
   const members = allowed.filter(({ row }) => front.has(row));
-  const reference = referenceOf(scaled);
+  const corner = state.corner?.map((own, m) => goals[m]!.scale.scaled(own));
+  const counted = allowed.length > 0 ? allowed.map(({ row }) => row) : scaled;
+  const reference = referenceOf(counted, corner);
   const hurdles = hurdlesOf(features, state.seen, measured);
   // What is under way counts as if it brought what is expected (kriging believer, Ginsbourger 2010).
   const pending = state.seen.filter(({ state }) => state === "pending").map(({ point }) => {
@@ -183,8 +189,19 @@ function pictureOf(state: SearchState, features: Features, measured: readonly Me
     goals,
     hurdles,
     boxes: openBoxes(open, reference),
-    parents: members.map(({ one }) => one.point),
+    parents: parentsOf(members.map(({ one }) => one), measured),
   };
+}
+
+/** Points that moves start from, at least. */
+const PARENTS = 4;
+
+/** The front's members; where they are few, what exceeds limits least, too. */
+function parentsOf(members: readonly Measured[], measured: readonly Measured[]): SpacePoint[] {
+  const beyond = measured.filter((one) => one.state === "done" && !isAllowed(one))
+    .sort((a, b) => excessOf(a) - excessOf(b));
+  const more = beyond.slice(0, Math.max(0, PARENTS - members.length));
+  return [...members, ...more].map(({ point }) => point);
 }
 
 /** What a state's points say of all others; at least one is measured. */
@@ -207,7 +224,8 @@ export function aimOf(state: SearchState): Aim {
     promise(point, row) {
       const some = predictions(point, row);
       if (!some.every(({ mean }) => Number.isFinite(mean))) return -Infinity;
-      return Math.log(expectedImprovement(boxes, some)) + Math.log(chanceOf(hurdles, row));
+      const gain = expectedImprovement(boxes, some);
+      return Math.log(Math.max(gain, LEAST_GAIN)) + Math.log(chanceOf(hurdles, row));
     },
     slope(row, coordinates, slopes) {
       const sloping = goals.map(({ model }) => model!.slope(row, coordinates));

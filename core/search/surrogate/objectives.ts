@@ -22,9 +22,19 @@ export function measuredOf({ seen, directions }: SearchState): Measured[] {
   );
 }
 
+/** Points that count where turns are taken: what the machine failed, or a kill cancelled, has its turn again. */
+export function turnsTaken({ seen }: Pick<SearchState, "seen">): number {
+  return seen.filter(({ state }) => state !== "failed").length;
+}
+
 /** Whether a measured point may stand on a front. */
 export function isAllowed({ state, violations = [] }: Seen): boolean {
   return state === "done" && violations.every((violation) => !(violation > 0));
+}
+
+/** By how much a point exceeds all its limits together. */
+export function excessOf({ violations = [] }: Pick<Seen, "violations">): number {
+  return violations.reduce((sum, one) => sum + Math.max(0, one), 0);
 }
 
 function middle(values: readonly number[]): number {
@@ -65,15 +75,31 @@ export function frontOf(rows: readonly (readonly number[])[]): (readonly number[
   return paretoFront(rows, first.map(() => "minimize" as const)).map((i) => rows[i]!);
 }
 
+/** Values further behind the middle than so often the reach before it are disasters. */
+const DISASTER = 3;
+
+/** The worst value that is no disaster. */
+function worstOf(values: readonly number[]): number {
+  const knee = middle(values);
+  const furthest = knee + DISASTER * (knee - Math.min(...values));
+  return Math.max(...values.filter((value) => value <= furthest));
+}
+
 /**
- * What a gain in volume is measured from: behind the worst value of all by a tenth of it, and at least by
- * a tenth of the reach, so that the ends of the front count. Ratios and sizes have a natural zero;
- * the tenth is of that (as Optuna's samplers take it).
+ * What a gain in volume is measured from, by objective: the study's own corner; where it has none, behind the
+ * worst value by a tenth of it, and at least by a tenth of the reach, so that the ends of the front count. Ratios
+ * and sizes have a natural zero; the tenth is of that (as Optuna's samplers take it). Rows of disasters do not
+ * move it, or all that is gained would be gained on them.
  */
-export function referenceOf(rows: readonly (readonly number[])[]): number[] {
+export function referenceOf(
+  rows: readonly (readonly number[])[],
+  corner: readonly number[] = [],
+): number[] {
   return rows[0]!.map((_, m) => {
+    const own = corner[m];
+    if (own !== undefined) return own;
     const all = rows.map((row) => row[m]!);
-    const worst = Math.max(...all);
+    const worst = worstOf(all);
     const reach = worst - Math.min(...all);
     return worst + (BEHIND * Math.max(Math.abs(worst), reach) || 1e-6);
   });

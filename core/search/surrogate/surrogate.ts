@@ -4,10 +4,16 @@ import type { SearchState, SpacePoint, Suggestion } from "../space.ts";
 import { type Aim, aimOf } from "./aim.ts";
 import { climb } from "./ascent.ts";
 import { crossed, mutated } from "./candidates.ts";
-import { measuredOf } from "./objectives.ts";
+import { measuredOf, turnsTaken } from "./objectives.ts";
 
-/** Points measured before a model is asked, as far as the space has so many dimensions. */
-const FIRST = { least: 3, most: 10 };
+/** Points measured before a model is asked. */
+const FIRST = 4;
+/**
+ * How often a look goes far: into all of the space, and uphill from the best points. Of scales alone slopes are to
+ * be trusted. Else a model of few points is surest of what is near them: it first looks there alone, until so
+ * many points are measured for each dimension.
+ */
+const FAR = { scales: 2, mixed: 3, measured: 3 };
 /** Points looked at: drawn from all of the space, near the front, between members of it. */
 const LOOKED_AT = { anywhere: 120, near: 120, between: 40 };
 /** Best points that are led uphill, and how often. */
@@ -91,18 +97,28 @@ function led(state: SearchState, aim: Aim, register: Register, start: Candidate)
   return best;
 }
 
-/** Points to look at first: anywhere, near the front, between its members. */
-function* drawn({ space, random }: SearchState, { front }: Aim): Generator<SpacePoint> {
-  for (let i = 0; i < LOOKED_AT.anywhere; i++) yield randomPoint(space, random);
+/** Points to look at first: anywhere where the reach is far, near the front, between its members. */
+function* drawn(
+  { space, random, near }: SearchState,
+  { front }: Aim,
+  far: boolean,
+): Generator<SpacePoint> {
+  if (far || front.length === 0) {
+    for (let i = 0; i < LOOKED_AT.anywhere; i++) yield randomPoint(space, random);
+  }
   if (front.length === 0) return;
   const member = () => front[Math.floor(random() * front.length)]!;
+  if (near !== undefined) yield* near(member());
   for (let i = 0; i < LOOKED_AT.near; i++) yield mutated(space, member(), random);
   for (let i = 0; i < LOOKED_AT.between; i++) yield crossed(space, member(), member(), random);
 }
 
-/** Points that must be measured before a model can say anything. */
-function firstPoints({ space }: SearchState): number {
-  return Math.min(FIRST.most, Math.max(FIRST.least, space.dimensions.length + 1));
+/** Whether it is this turn's to look far. */
+function looksFar(state: SearchState, measured: number): boolean {
+  const { dimensions } = state.space;
+  const scales = dimensions.every(({ kind }) => kind === "real");
+  const enough = scales || measured >= FAR.measured * dimensions.length;
+  return enough && turnsTaken(state) % (scales ? FAR.scales : FAR.mixed) === 0;
 }
 
 /**
@@ -121,17 +137,18 @@ export function surrogate(state: SearchState): Suggestion | null {
     const point = drawOpenPoint(state, isOpen);
     return point === null ? null : { point, mode: "explore", reason };
   };
-  if (measured < firstPoints(state)) {
+  if (measured < Math.min(FIRST, state.space.dimensions.length + 1)) {
     return draw(`drawn at random: ${measured} measured points are too few for a model`);
   }
   const aim = aimOf(state);
   const register_ = register(state, aim, isOpen);
-  for (const point of drawn(state, aim)) register_.look(point);
+  const far = looksFar(state, measured);
+  for (const point of drawn(state, aim, far)) register_.look(point);
   const starts = [...register_.looked.values()].sort((a, b) => b.promise - a.promise)
     .slice(0, STARTS);
   let best: Candidate | null = null;
   for (const start of starts) {
-    const end = led(state, aim, register_, start);
+    const end = far ? led(state, aim, register_, start) : start;
     if (best === null || end.promise > best.promise) best = end;
   }
   if (best === null || best.promise === -Infinity) {

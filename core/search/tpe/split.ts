@@ -1,6 +1,6 @@
 import { hypervolume } from "../../front/hypervolume.ts";
 import { paretoRanks } from "../../front/pareto.ts";
-import { isAllowed, measuredOf, referenceOf } from "../surrogate/objectives.ts";
+import { excessOf, isAllowed, measuredOf, referenceOf } from "../surrogate/objectives.ts";
 import type { SearchState, SpacePoint } from "../space.ts";
 
 /** What share of the points are good, and how many of them at most. */
@@ -77,10 +77,8 @@ export function splitSeen(state: SearchState): Split {
     values.map((one, m) => sign[m]! * one);
   const count = Math.min(GOOD.most, Math.ceil(GOOD.share * measured.length));
   const allowed = measured.filter(isAllowed);
-  const excess = ({ violations = [] }: { violations?: readonly number[] }) =>
-    violations.reduce((sum, one) => sum + Math.max(0, one), 0);
   const beyond = measured.filter((one) => one.state === "done" && !isAllowed(one))
-    .sort((a, b) => excess(a) - excess(b));
+    .sort((a, b) => excessOf(a) - excessOf(b));
   const good = new Set([
     ...bestOf(allowed.map(rowOf), count).map((i) => allowed[i]!),
     ...beyond.slice(0, Math.max(0, count - allowed.length)),

@@ -22,12 +22,13 @@ import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { withTable } from "../cells/kept_tables.ts";
-import { CONTINUOUS } from "./continuous_problems.ts";
+import { CONTINUOUS } from "./problems/continuous_problems.ts";
 import { frontSpeed } from "./front_speed.ts";
-import { MIXED } from "./mixed_problem.ts";
+import { COMPRESSIONS } from "./problems/compression_problems.ts";
+import { MIXED } from "./problems/mixed_problem.ts";
 import { OWN_NAMES, OWN_SAMPLERS, ownAlgorithm, SCORED } from "./own_samplers.ts";
-import type { Problem } from "./problem.ts";
-import { readRecordedProblem } from "./recorded_problem.ts";
+import type { Problem } from "./problems/problem.ts";
+import { readRecordedProblem } from "./problems/recorded_problem.ts";
 import { type Job, keepRun, missingJobs, readRuns, runsOf } from "./results.ts";
 import { type Rival, RIVALS, rivalsPython, startRivals } from "./rivals.ts";
 import { runAlgorithm, type SearchRun } from "./run_search.ts";
@@ -93,7 +94,7 @@ function countOf(text: string | undefined, usual: number, what: string): number 
 async function problemsOf(): Promise<Problem[]> {
   const table = given.table ?? TABLE;
   try {
-    return [MIXED, await readRecordedProblem(table), ...CONTINUOUS];
+    return [MIXED, await readRecordedProblem(table), ...COMPRESSIONS, ...CONTINUOUS];
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     console.error(`Cannot use the table ${table}: ${reason}`);

@@ -32,7 +32,7 @@ import {
   type TableHead,
   writeTable,
 } from "./recipe_table.ts";
-import { RecordedTable } from "./recorded_problem.ts";
+import { RecordedTable } from "./problems/recorded_problem.ts";
 
 const TABLE = fileURLToPath(new URL("./recorded_recipes.json", import.meta.url));
 const OWN_TABLE = "recorded_recipes.json";

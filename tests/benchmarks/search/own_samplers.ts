@@ -8,7 +8,7 @@ import {
 } from "../../../core/mod.ts";
 import { nsga2 } from "../../../plugins/search/_nsga2.ts";
 import { randomSearch } from "../../../plugins/search/random.ts";
-import type { Problem } from "./problem.ts";
+import type { Problem } from "./problems/problem.ts";
 
 /** The algorithms of this repository, by the names of their samplers. */
 export const OWN_SAMPLERS: Readonly<Record<string, Algorithm>> = {

@@ -1,6 +1,6 @@
 /** The problems are those that others know: golden values, and what their fronts are worth. */
 import assert from "node:assert/strict";
-import { hypervolume, type SpacePoint } from "../../../core/mod.ts";
+import { hypervolume, randomPoint, seededRandom, type SpacePoint } from "../../../core/mod.ts";
 import {
   braninCurrin,
   CONTINUOUS,
@@ -10,9 +10,12 @@ import {
   zdt2,
   zdt3,
   zdt6,
-} from "./continuous_problems.ts";
-import { MIXED, mixedObjectives } from "./mixed_problem.ts";
-import { recordedProblem, RecordedTable } from "./recorded_problem.ts";
+} from "./problems/continuous_problems.ts";
+import { bestKnown } from "./problems/best_known.ts";
+import { COMPRESSIONS } from "./problems/compression_problems.ts";
+import { toldLimits, trying, volumeOf } from "./problems/outcomes.ts";
+import { MIXED, mixedObjectives } from "./problems/mixed_problem.ts";
+import { recordedProblem, RecordedTable } from "./problems/recorded_problem.ts";
 
 /** frac((i + 1)·√2), i from 0. */
 const place = (variables: number) =>
@@ -91,6 +94,58 @@ Deno.test("nothing on the way to a true front beats its greatest hypervolume", (
     assert.ok(found > 0.998 && found < 1 + 1e-6, `${name}: ${found}`);
   }
   assert.equal(CONTINUOUS.length + [MIXED].length, 9);
+});
+
+Deno.test("a search of a problem's own finds most of the greatest hypervolume, and never more", () => {
+  for (const problem of COMPRESSIONS) {
+    const found = bestKnown(problem, 3000) / problem.maximum;
+    assert.ok(found > 0.85 && found < 1 + 1e-6, `${problem.name}: ${found}`);
+  }
+});
+
+/** Shares of 1,000 random points: those that cannot be, and of the others those that exceed a limit. */
+function sharesOf({ space, evaluate, violations }: (typeof COMPRESSIONS)[number]) {
+  const random = seededRandom(1);
+  const values = Array.from({ length: 1000 }, () => evaluate(randomPoint(space, random)));
+  const can = values.filter((one) => one !== null);
+  const broken = can.filter((one) => violations?.(one).some((by) => by > 0));
+  return { cannot: 1 - can.length / 1000, broken: broken.length / can.length };
+}
+
+Deno.test("the problems are of the kinds that they are named for", () => {
+  const of = (name: string) => COMPRESSIONS.find((one) => one.name === name)!;
+  const about = (share: number, wanted: number) =>
+    assert.ok(Math.abs(share - wanted) < 0.05, `${share}`);
+  about(sharesOf(of("thirds")).cannot, 0.61);
+  about(sharesOf(of("thirds_limits")).broken, 0.97);
+  about(sharesOf(of("chain_limits")).broken, 0.69);
+  about(sharesOf(of("factors_limits")).broken, 0.88);
+  assert.equal(of("chain").space.dimensions.length, 13);
+  assert.ok(COMPRESSIONS.some(({ tuned }) => !tuned) && COMPRESSIONS.some(({ tuned }) => tuned));
+});
+
+Deno.test("paired runs meet the same failures and errors; a front is picked by what was measured", () => {
+  const at = (name: string) => COMPRESSIONS.find((one) => one.name === name)!;
+  const random = seededRandom(3);
+  const points = Array.from({ length: 200 }, () => randomPoint(at("knee").space, random));
+  const failing = points.map(trying(at("knee_failures"), 4));
+  assert.deepEqual(points.map(trying(at("knee_failures"), 4)), failing);
+  const failed = failing.filter(({ state }) => state === "failed").length / 200;
+  assert.ok(Math.abs(failed - 0.3) < 0.1, `${failed}`);
+  const noisy = { ...at("knee"), errors: () => [0.5, 0] };
+  const shown = points.map(trying(noisy, 4));
+  const exact = points.map(trying(at("knee"), 4));
+  assert.ok(volumeOf(noisy, shown) < volumeOf(at("knee"), exact), "errors cost volume");
+  const broken = trying(at("thirds_limits"), 0)({
+    ...{ b0: 2, b1: 2, b2: 2, s0: 0.6, s1: 0.6, s2: 0.6, fit: "plain", pack: "dense" },
+    ...{ kv: 4, skip: 9, heal: false },
+  });
+  assert.equal(broken.truth, null, "what exceeds a limit is on no front");
+  assert.deepEqual(
+    toldLimits(at("thirds"), [4, 15]),
+    [1, 0],
+    "a corner that is told is a limit to others",
+  );
 });
 
 const table: RecordedTable = {

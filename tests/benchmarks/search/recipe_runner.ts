@@ -20,7 +20,7 @@ import { discoverPlugins } from "../../../tracker/lab/discover.ts";
 import { KEEP_MEMORY, meanAndError, startDivergence } from "./recipe_divergence.ts";
 import { type Made, maker } from "./recipe_maker.ts";
 import { actionsOf } from "./recipe_space.ts";
-import type { RecordedTable } from "./recorded_problem.ts";
+import type { RecordedTable } from "./problems/recorded_problem.ts";
 
 const SEED = 1;
 const CALIBRATION = { windows: 8, tokens: 256 };

@@ -2,7 +2,7 @@
 import { existsSync } from "node:fs";
 import { readFile, rename, writeFile } from "node:fs/promises";
 import { pointKey, type SpacePoint } from "../../../core/mod.ts";
-import { RecordedTable } from "./recorded_problem.ts";
+import { RecordedTable } from "./problems/recorded_problem.ts";
 
 type Row = RecordedTable["rows"][number];
 export type TableHead = Omit<RecordedTable, "rows">;

@@ -18,7 +18,7 @@ import { meanAndError } from "./recipe_divergence.ts";
 import { maker } from "./recipe_maker.ts";
 import { actionsOf, recipePoints, RECIPES } from "./recipe_space.ts";
 import { mergeTables, partOf, partPoints, recordTable, type TableHead } from "./recipe_table.ts";
-import { readRecordedProblem, RecordedTable } from "./recorded_problem.ts";
+import { readRecordedProblem, RecordedTable } from "./problems/recorded_problem.ts";
 import { runAlgorithm } from "./run_search.ts";
 
 const TABLE = new URL("./recorded_recipes.json", import.meta.url);

@@ -1,6 +1,6 @@
 import { appendFile, readFile } from "node:fs/promises";
 import { z } from "zod";
-import type { Problem } from "./problem.ts";
+import type { Problem } from "./problems/problem.ts";
 import { maximumOf, type SearchRun } from "./run_search.ts";
 
 /** A line of the results' file. */

@@ -1,7 +1,7 @@
 """The rivals' side of `deno task bench:search`: suggests points, is told their values, over JSON lines.
 
-One request begins a run: {rival, dimensions, objectives, seed, start, trials}. Then it writes one point
-a line and reads its values, null for an invalid one, until the trials are used up.
+One request begins a run: {rival, dimensions, objectives, limits, noisy, seed, start, trials}. Then it writes
+one point a line and reads what became of it, {state, values, violations}, until the trials are used up.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from typing import Any
 
 Dimension = dict[str, Any]
 Run = dict[str, Any]
-# Takes a point, or a place of the unit cube, and gives its values; None: invalid.
-Evaluate = Callable[[dict[str, Any]], "list[float] | None"]
+# Takes a point, or a place of the unit cube, and tells what became of it.
+Evaluate = Callable[[dict[str, Any]], dict[str, Any]]
 
 POPULATION = 20
 INVALID = 1e6  # an objective where pymoo wants a number: its constraint says that it is invalid
@@ -42,18 +42,23 @@ def _point(trial: Any, dimensions: list[Dimension]) -> dict[str, Any]:
     return point
 
 
-def _optuna_sampler(rival: str, seed: int) -> Any:
+def _optuna_sampler(run: Run) -> Any:
+    """A sampler as it ships, which is told of the limits where there are some."""
     from optuna import samplers
 
+    rival, seed, limits = run["rival"], run["seed"], run["limits"]
+    # What has no values exceeds every limit, as far as Optuna asks.
+    told = {"constraints_func": lambda trial: trial.user_attrs.get("violations", [1.0] * limits)}
+    more = told if limits > 0 else {}
     if rival == "optuna_random":
         return samplers.RandomSampler(seed=seed)
     if rival == "optuna_nsga2":
-        return samplers.NSGAIISampler(population_size=POPULATION, seed=seed)
+        return samplers.NSGAIISampler(population_size=POPULATION, seed=seed, **more)
     if rival == "optuna_tpe":
-        return samplers.TPESampler(seed=seed)
+        return samplers.TPESampler(seed=seed, **more)
     if rival == "optuna_tpe_group":
-        return samplers.TPESampler(multivariate=True, group=True, seed=seed)
-    return samplers.GPSampler(deterministic_objective=True, seed=seed)
+        return samplers.TPESampler(multivariate=True, group=True, seed=seed, **more)
+    return samplers.GPSampler(deterministic_objective=not run["noisy"], seed=seed, **more)
 
 
 def run_optuna(run: Run, evaluate: Evaluate) -> float:
@@ -61,7 +66,7 @@ def run_optuna(run: Run, evaluate: Evaluate) -> float:
     import optuna
 
     optuna.logging.set_verbosity(optuna.logging.ERROR)
-    sampler = _optuna_sampler(run["rival"], run["seed"])
+    sampler = _optuna_sampler(run)
     study = optuna.create_study(directions=["minimize"] * run["objectives"], sampler=sampler)
     for point in run["start"]:
         study.enqueue_trial(point)
@@ -71,12 +76,15 @@ def run_optuna(run: Run, evaluate: Evaluate) -> float:
         trial = study.ask()
         point = _point(trial, run["dimensions"])
         asked = time.perf_counter() - begun
-        values = evaluate({"point": point})
+        outcome = evaluate({"point": point})
         begun = time.perf_counter()
-        if values is None:
-            study.tell(trial, state=optuna.trial.TrialState.PRUNED)
+        if outcome["state"] == "done":
+            trial.set_user_attr("violations", outcome["violations"])
+            study.tell(trial, outcome["values"])
         else:
-            study.tell(trial, values)
+            failed = outcome["state"] == "failed"
+            states = optuna.trial.TrialState
+            study.tell(trial, state=states.FAIL if failed else states.PRUNED)
         if number >= len(run["start"]):
             spent += asked + time.perf_counter() - begun
     return spent
@@ -96,7 +104,8 @@ def run_pymoo(run: Run, evaluate: Evaluate) -> float:
         for column, unit in enumerate(units):
             if unit is not None:
                 first[row, column] = unit
-    problem = Problem(n_var=width, n_obj=run["objectives"], n_ieq_constr=1, xl=0.0, xu=1.0)
+    limits = 1 + run["limits"]
+    problem = Problem(n_var=width, n_obj=run["objectives"], n_ieq_constr=limits, xl=0.0, xu=1.0)
     algorithm = NSGA2(pop_size=POPULATION, sampling=first)
     algorithm.setup(problem, termination=NoTermination(), seed=run["seed"], verbose=False)
     left, spent = run["trials"], 0.0
@@ -106,9 +115,10 @@ def run_pymoo(run: Run, evaluate: Evaluate) -> float:
         spent += time.perf_counter() - begun
         found, broken = [], []
         for child in children[:left]:
-            values = evaluate({"units": [float(one) for one in child.X]})
-            found.append([INVALID] * run["objectives"] if values is None else values)
-            broken.append([1.0 if values is None else -1.0])
+            outcome = evaluate({"units": [float(one) for one in child.X]})
+            done = outcome["state"] == "done"
+            found.append(outcome["values"] if done else [INVALID] * run["objectives"])
+            broken.append([-1.0, *outcome["violations"]] if done else [1.0] * limits)
         left -= len(children[:left])
         if left <= 0:
             break
@@ -125,10 +135,10 @@ def main() -> None:
     out = sys.stdout
     sys.stdout = sys.stderr  # libraries print
 
-    def evaluate(answer: dict[str, Any]) -> list[float] | None:
+    def evaluate(answer: dict[str, Any]) -> dict[str, Any]:
         out.write(json.dumps(answer) + "\n")
         out.flush()
-        told: list[float] | None = json.loads(sys.stdin.readline())
+        told: dict[str, Any] = json.loads(sys.stdin.readline())
         return told
 
     for line in iter(sys.stdin.readline, ""):

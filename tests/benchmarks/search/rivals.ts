@@ -11,7 +11,8 @@ import {
 } from "../../../core/mod.ts";
 import { startChild } from "../../../python-backends/child/start_child.ts";
 import { ensureEnvironment } from "../../../python-backends/environments/environments.ts";
-import type { Problem } from "./problem.ts";
+import { type Outcome, toldLimits, trying } from "./problems/outcomes.ts";
+import type { Problem } from "./problems/problem.ts";
 import { type SearchRun, searchRun, startPoints } from "./run_search.ts";
 
 const HERE = fileURLToPath(new URL(".", import.meta.url));
@@ -80,24 +81,30 @@ export function startRivals(python: string): RivalProcess {
   };
   return {
     async run(problem, rival, { seed, trials, own_start = false }) {
-      const { space, reference, evaluate } = problem;
+      const { space, reference } = problem;
+      const attempt = trying(problem, seed);
       const start = own_start ? [] : startPoints(problem, seed).slice(0, trials);
       const start_units = start.map((point) => unitsOf(space, point));
       const { dimensions } = space;
-      write({ rival, dimensions, objectives: reference.length, seed, start, start_units, trials });
-      const values: (number[] | null)[] = [];
+      const limits = toldLimits(problem, reference).length;
+      const noisy = problem.errors !== undefined;
+      const objectives = reference.length;
+      write({ rival, dimensions, objectives, limits, noisy, seed, start, start_units, trials });
+      const outcomes: Outcome[] = [];
       for (;;) {
         const told = await read();
         if ("suggestion_ms" in told) {
           const run = { sampler: rival, seed, suggestion_ms: told.suggestion_ms };
-          return searchRun(problem, run, values, trials);
+          return searchRun(problem, run, outcomes, trials);
         }
         const point: SpacePoint = "point" in told ? told.point : pointAt(space, told.units);
         const reason = checkPoint(space, point);
         if (reason !== null) throw new Error(`${rival} named what is no point: ${reason}`);
-        const found = evaluate(point);
-        values.push(found);
-        write(found);
+        const outcome = attempt(point);
+        outcomes.push(outcome);
+        const { state, values } = outcome;
+        const violations = values === null ? [] : toldLimits(problem, values);
+        write({ state, values, violations });
       }
     },
     end: () => child.input.end(),

@@ -1,13 +1,13 @@
 import {
   type Algorithm,
   checkPoint,
-  hypervolume,
   randomPoint,
   type Seen,
   type SpacePoint,
   streamRandom,
 } from "../../../core/mod.ts";
-import type { Problem } from "./problem.ts";
+import { type Outcome, trying, volumeOf } from "./problems/outcomes.ts";
+import type { Problem } from "./problems/problem.ts";
 
 /** Points that every sampler begins with. */
 export const START = 10;
@@ -44,17 +44,15 @@ export function startPoints({ name, space }: Problem, seed: number): SpacePoint[
 export function searchRun(
   problem: Problem,
   run: Pick<SearchRun, "sampler" | "seed" | "suggestion_ms">,
-  values: readonly (readonly number[] | null)[],
+  outcomes: readonly Outcome[],
   trials: number,
 ): SearchRun {
-  const directions = problem.reference.map(() => "minimize" as const);
   const curve: number[] = [];
   for (let budget = EVERY; budget <= trials; budget += EVERY) {
-    const found = values.slice(0, budget).filter((one) => one !== null);
-    const share = hypervolume(found, problem.reference, directions) / problem.maximum;
+    const share = volumeOf(problem, outcomes.slice(0, budget)) / problem.maximum;
     curve.push(Number(share.toPrecision(5)));
   }
-  const invalid = values.filter((one) => one === null).length;
+  const invalid = outcomes.filter(({ state }) => state === "infeasible").length;
   const maximum = maximumOf(problem);
   return { problem: problem.name, ...run, trials, curve, invalid, maximum };
 }
@@ -77,13 +75,15 @@ export function runAlgorithm(
   { name, algorithm }: { name: string; algorithm: Algorithm },
   { seed, trials, under_way = 1 }: HowRun,
 ): SearchRun {
-  const { space, evaluate } = problem;
+  const { space } = problem;
   const seen: Seen[] = [];
-  const values: (number[] | null)[] = [];
+  const outcomes: Outcome[] = [];
+  const attempt = trying(problem, seed);
   const tell = (point: SpacePoint) => {
-    const found = evaluate(point);
-    values.push(found);
-    seen.push({ point, state: found === null ? "infeasible" : "done", values: found });
+    const outcome = attempt(point);
+    outcomes.push(outcome);
+    const { truth: _, ...shown } = outcome;
+    seen.push({ point, ...shown });
   };
   for (const point of startPoints(problem, seed).slice(0, trials)) tell(point);
   const directions = problem.reference.map(() => "minimize" as const);
@@ -93,19 +93,28 @@ export function runAlgorithm(
   const lost: SpacePoint[] = [];
   let spent = 0;
   let asked = 0;
+  const corner = problem.told === true ? { corner: problem.reference } : {};
   const ask = (): SpacePoint | null => {
     const pending = [...lost, ...open]
       .map((point): Seen => ({ point, state: "pending", values: null }));
     const begun = performance.now();
     const shown = [...seen, ...pending];
-    const made = algorithm({ space, directions, seen: shown, random, seed, budget: trials });
+    const made = algorithm({
+      space,
+      directions,
+      seen: shown,
+      random,
+      seed,
+      budget: trials,
+      ...corner,
+    });
     spent += performance.now() - begun;
     asked++;
     const reason = made === null ? null : checkPoint(space, made.point);
     if (reason === null) return made?.point ?? null;
     throw new Error(`${name} named what is no point of ${problem.name}: ${reason}`);
   };
-  while (values.length < trials) {
+  while (outcomes.length < trials) {
     while (lost.length + open.length < under_way) {
       const point = ask();
       if (point === null) break;
@@ -115,5 +124,5 @@ export function runAlgorithm(
     tell(open.splice(Math.floor(order() * open.length), 1)[0]!);
   }
   const suggestion_ms = asked === 0 ? 0 : spent / asked;
-  return searchRun(problem, { sampler: name, seed, suggestion_ms }, values, trials);
+  return searchRun(problem, { sampler: name, seed, suggestion_ms }, outcomes, trials);
 }

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import type { Algorithm } from "../../../core/mod.ts";
 import { randomSearch } from "../../../plugins/search/random.ts";
 import { temporaryFolder } from "../../temporary_folder.ts";
-import { MIXED } from "./mixed_problem.ts";
+import { MIXED } from "./problems/mixed_problem.ts";
 import { keepRun, missingJobs, readRuns, runsOf } from "./results.ts";
 import { runAlgorithm, type SearchRun, startPoints } from "./run_search.ts";
 import { pairRows, samplerRows, searchMarkdown } from "./search_table.ts";

@@ -137,6 +137,22 @@ Deno.test("bytes are known of a point before it is tried, quality is not", () =>
   assert.equal(bytes, linear_parameters * bits / 8 + 2 * embedding_parameters + 2 * rest);
 });
 
+Deno.test("nothing counts beyond the corner that the original and the limits give", () => {
+  const original = { ...baseline, measurements: measured(0.6, 1e9) };
+  const fp16 = base.facts.model.fp16_bytes;
+  const of = (constraints: Partial<typeof spec.constraints>) =>
+    state([original], {
+      spec: {
+        ...spec,
+        constraints: { ...spec.constraints, max_accuracy_drop: 0.05, ...constraints },
+      },
+    }).corner!;
+  assert.deepEqual(of({}).map((one) => Number(one.toPrecision(9))), [0.55, 1.1 * fp16]);
+  assert.equal(of({ max_size_gb: 0.125 })[1], 0.125e9);
+  assert.equal(of({ max_size_gb: 1e6 })[1], 1.1 * fp16);
+  assert.equal(state([]).corner, undefined, "no baseline, no corner");
+});
+
 Deno.test("recipes without a point are counted, never shown, and said with the answer", () => {
   const stranger = trial(
     1,

@@ -11,8 +11,10 @@ import {
   slopingImprovement,
 } from "../../../core/search/surrogate/improvement.ts";
 import { expectedBelow, normalCdf } from "../../../core/search/surrogate/normal.ts";
+import { aimOf } from "../../../core/search/surrogate/aim.ts";
+import { referenceOf } from "../../../core/search/surrogate/objectives.ts";
 import { randomNormal } from "../../../core/search/surrogate/candidates.ts";
-import { recipes, square } from "./problems.ts";
+import { recipes, square, stateOf, tried } from "./problems.ts";
 
 const near = (a: number, b: number, within: number) =>
   assert.ok(Math.abs(a - b) <= within, `${a} is not ${b} within ${within}`);
@@ -63,6 +65,22 @@ Deno.test("the boxes that a front leaves open fill what its hypervolume does not
     const covered = hypervolume(rows, reference, rows[0]!.map(() => "minimize" as const));
     near(open + covered, 0.9 ** objectives, 1e-12);
   }
+});
+
+Deno.test("gains are measured from the study's corner, else from the worst value that is no disaster", () => {
+  const rows = [[1, 5], [2, 4], [3, 3], [4, 2], [5, 1]];
+  assert.deepEqual(referenceOf(rows), [5.5, 5.5]);
+  assert.deepEqual(referenceOf([...rows, [900, 0.5], [3, 900]]), [5.5, 5.5]);
+  assert.deepEqual(referenceOf([...rows, [900, 900]], [4, 7]), [4, 7]);
+});
+
+Deno.test("what exceeds limits least is where moves start while nothing keeps them", () => {
+  const at = [[0.1, 0.9], [0.5, 0.5], [0.9, 0.1], [0.3, 0.3], [0.7, 0.7]] as const;
+  const seen = at.map(([x, y], i) => ({ ...tried(square, { x, y }), violations: [1 + i, -1] }));
+  const { front } = aimOf(stateOf(square, seen));
+  assert.deepEqual(front, at.slice(0, 4).map(([x, y]) => ({ x, y })));
+  const kept = seen.map((one, i) => i === 4 ? { ...one, violations: [0, 0] } : one);
+  assert.deepEqual(aimOf(stateOf(square, kept)).front[0], { x: 0.7, y: 0.7 });
 });
 
 Deno.test("the expected gain is the mean gain of drawn points", () => {

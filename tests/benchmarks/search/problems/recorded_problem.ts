@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { z } from "zod";
-import { checkPoint, type Dimension, hypervolume, pointKey } from "../../../core/mod.ts";
+import { checkPoint, type Dimension, hypervolume, pointKey } from "../../../../core/mod.ts";
 import type { Problem } from "./problem.ts";
 
 const Value = z.union([z.number(), z.string(), z.boolean()]);

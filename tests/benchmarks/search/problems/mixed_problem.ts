@@ -1,4 +1,4 @@
-import type { Dimension, PointValue, SpacePoint } from "../../../core/mod.ts";
+import type { Dimension, PointValue, SpacePoint } from "../../../../core/mod.ts";
 import type { Problem } from "./problem.ts";
 
 const choice = (

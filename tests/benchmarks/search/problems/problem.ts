@@ -1,4 +1,4 @@
-import type { Space, SpacePoint } from "../../../core/mod.ts";
+import type { Space, SpacePoint } from "../../../../core/mod.ts";
 
 /** A search problem whose answer is known: everything is to be minimised. */
 export interface Problem {
@@ -6,14 +6,25 @@ export interface Problem {
   readonly space: Space;
   /** Corner of the hypervolume. */
   readonly reference: readonly number[];
+  /**
+   * Whether samplers are told that corner, as a study has one by the original's figures and the user's limits: ours as
+   * the corner, the others as a limit on each objective.
+   */
+  readonly told?: boolean;
   /** The hypervolume of the true front. */
   readonly maximum: number;
-  /** Samplers may be tuned on it; the others are only reported. */
+  /** Samplers may be tuned on it; the others are kept aside and only reported. */
   readonly tuned: boolean;
   /** Null: an invalid point, which counts against the budget all the same. */
   evaluate(point: SpacePoint): number[] | null;
   /** What formulas tell of a point beforehand, by objective; absent: none does. */
   expected?(point: SpacePoint): (number | null)[];
+  /** By how much limits are exceeded, above 0: broken; such a point is on no front. Absent: no limits. */
+  violations?(values: readonly number[]): number[];
+  /** Standard errors of what a trial measures; absent: it measures the values themselves. */
+  errors?(values: readonly number[]): number[];
+  /** Share of the trials that the machine fails; absent: none. */
+  readonly failures?: number;
 }
 
 /** A space of so many real numbers from `minimum` to `maximum`. */

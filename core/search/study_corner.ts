@@ -1,0 +1,34 @@
+import type { ComparableStudy } from "../front/comparable.ts";
+import { yardstickFor } from "../front/objectives.ts";
+import type { Facts } from "../schemas/facts.ts";
+import type { Spec } from "../schemas/spec.ts";
+import { figuresOf } from "./foretold_figures.ts";
+
+const GIGABYTE = 1e9;
+
+/** The limit that the user set on an objective's own figure, in its unit; null: none. */
+function limitOn(metric: string, { constraints }: Pick<Spec, "constraints">, baseline: number) {
+  const { max_accuracy_drop, max_size_gb, max_latency_ms } = constraints;
+  if (metric === "accuracy") return baseline - max_accuracy_drop;
+  if (metric === "latency_ms") return max_latency_ms;
+  return metric === "size_bytes" && max_size_gb !== null ? max_size_gb * GIGABYTE : null;
+}
+
+/**
+ * Beyond which nothing counts for a study, by objective: the corner that its hypervolume is measured from, which
+ * the original's figures give, or the user's limit where that is nearer. Null where no baseline is measured.
+ */
+export function studyCorner(study: ComparableStudy, facts: Facts): number[] | null {
+  const yardstick = yardstickFor(study, facts);
+  const baseline = study.trials.find(({ strategy, state }) =>
+    strategy === null && state === "completed"
+  );
+  const own = baseline === undefined ? null : figuresOf(baseline, study);
+  if (yardstick === null || own === null) return null;
+  return study.spec.objectives.map(({ metric, direction }, m) => {
+    const corner = yardstick.reference[m]! * yardstick.scale[m]!;
+    const limit = limitOn(metric, study.spec, own[m]!.value);
+    if (limit === null) return corner;
+    return direction === "minimize" ? Math.min(corner, limit) : Math.max(corner, limit);
+  });
+}
