@@ -47,6 +47,7 @@ export * from "./evidence/prediction_powered.ts";
 export * from "./evidence/rank_agreement.ts";
 export * from "./evidence/retention.ts";
 export * from "./front/reward.ts";
+export * from "./front/scores_again.ts";
 export * from "./evidence/samples_needed.ts";
 export * from "./advice/samples_to_take.ts";
 export * from "./evidence/sequence/capital.ts";
@@ -67,6 +68,7 @@ export {
   type TrialByHand,
 } from "./runs/search/by_hand.ts";
 export type { Proposal } from "./loop/propose.ts";
+export * from "./resume/newest_scores.ts";
 export * from "./resume/replay.ts";
 export { allowedMethods } from "./loop/queue.ts";
 export { gainPerHour } from "./loop/stop.ts";

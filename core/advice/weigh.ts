@@ -2,7 +2,7 @@ import { z } from "zod";
 import { unknownName, UsageError } from "../errors.ts";
 import { comparableStudy } from "../front/comparable.ts";
 import { frontOf } from "../front/objectives.ts";
-import { rewardOf } from "../front/reward.ts";
+import { rewardOfTrial } from "../front/reward.ts";
 import { type WeightName, WEIGHTS } from "../metrics/metric_table.ts";
 import type { RewardWeights } from "../schemas/spec.ts";
 import type { Trial } from "../schemas/trial.ts";
@@ -37,17 +37,10 @@ export interface Weighed {
 function reweighed(input: WeighInput, baseline: Trial, weights: RewardWeights): Trial[] {
   const { facts } = input;
   const spec = { ...input.spec, reward_weights: weights };
-  return input.trials.map((trial) => {
-    if (trial.reward === null || trial.fidelity === null) return trial;
-    const { fidelity, measurements, constraints, state } = trial;
-    const of = { spec, facts, fidelity, measurements, constraints };
-    const reward = rewardOf({
-      ...of,
-      baseline: baseline.measurements,
-      stopped: state === "stopped",
-    });
-    return { ...trial, reward };
-  });
+  return input.trials.map((trial) => ({
+    ...trial,
+    reward: rewardOfTrial(trial, baseline, { spec, facts }) ?? trial.reward,
+  }));
 }
 
 /**

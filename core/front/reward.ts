@@ -1,7 +1,7 @@
 import type { Facts } from "../schemas/facts.ts";
 import type { Measurement } from "../schemas/measurement.ts";
 import type { Spec } from "../schemas/spec.ts";
-import type { ConstraintVerdict, Reward, RewardTerm } from "../schemas/trial.ts";
+import type { ConstraintVerdict, Reward, RewardTerm, Trial } from "../schemas/trial.ts";
 import { isQuality, memoryRow } from "../evidence/constraints.ts";
 import { measuredRow, ratioOf } from "./latency_ratio.ts";
 import {
@@ -63,6 +63,23 @@ export function rewardOf(input: RewardInput): Reward {
     return [term(name, weight, name === "accuracy" ? 1 : -1, meanRatio(name, input))];
   });
   return sum([...terms, ...penalties(input)]);
+}
+
+/**
+ * The reward of a trial as it was measured and judged; null: it has none. `baseline` is the very trial
+ * where that is rewarded itself.
+ */
+export function rewardOfTrial(
+  { reward, fidelity, measurements, constraints, state }: Trial,
+  baseline: Pick<Trial, "measurements">,
+  { spec, facts }: Pick<RewardInput, "spec" | "facts">,
+): Reward | null {
+  if (reward === null || fidelity === null) return null;
+  return rewardOf({
+    ...{ spec, facts, fidelity, measurements, constraints },
+    baseline: baseline.measurements,
+    stopped: state === "stopped",
+  });
 }
 
 /** The metrics of a term that the front names; where it names none, the first of them all. */

@@ -18,6 +18,7 @@ const AT_ANY_TIME: ReadonlySet<string> = new Set([
   "mixes_compared",
   "reproduced",
   "scored",
+  "scored_again",
 ]);
 
 /** A trial that was opened and never closed: the process ended under it. */
@@ -52,6 +53,8 @@ export interface ReplayedStudy {
   readonly stage_decisions: readonly StageDecision[];
   /** How it ended; null: it is open, or was never closed. */
   readonly ended: Pick<RecordOf<"study_closed">, "stop" | "message"> | null;
+  /** Scores that were made again, in order; what was decided before rests on the earlier ones. */
+  readonly scored_again: readonly RecordOf<"scored_again">[];
   /** Where the samples lie; the store reads them. */
   readonly samples: readonly RecordOf<"samples_written">[];
   /**
@@ -143,16 +146,33 @@ export function replayStudy(
   };
 }
 
-/** What the study's samplers were given beside its own trials, the last of each kind. */
+/** Scores that were made again; a trial that was run again since has the reward that it ended with. */
+function scoredAgain(
+  records: readonly JournalRecord[],
+  studyId: string,
+): RecordOf<"scored_again">[] {
+  return records.flatMap((record, place) => {
+    if (record.type !== "scored_again" || record.study_id !== studyId) return [];
+    const since = new Set(
+      records.slice(place).flatMap((one) =>
+        one.type === "trial_closed" ? [one.trial.trial_id] : []
+      ),
+    );
+    return [{ ...record, rewards: record.rewards.filter(({ trial_id }) => !since.has(trial_id)) }];
+  });
+}
+
+/** What the study's samplers were given beside its own trials, the last of each kind, and later scores. */
 function givenTo(
   records: readonly JournalRecord[],
   studyId: string,
-): Pick<ReplayedStudy, "earlier" | "format_losses"> {
+): Pick<ReplayedStudy, "earlier" | "format_losses" | "scored_again"> {
   const last = <T extends JournalRecord["type"]>(type: T) =>
     records.findLast((one): one is RecordOf<T> => one.type === type && studyOf(one) === studyId);
   return {
     earlier: last("earlier_trials_given")?.trials ?? [],
     format_losses: last("format_losses_given")?.losses ?? null,
+    scored_again: scoredAgain(records, studyId),
   };
 }
 

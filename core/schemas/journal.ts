@@ -15,7 +15,7 @@ import {
   Proposed,
 } from "./proposal.ts";
 import { type RunRequest, StudyLimits } from "./request.ts";
-import { AnswersScored } from "./scoring/scored.ts";
+import { AnswersScored, ScoredAgain } from "./scoring/scored.ts";
 import { Spec } from "./spec.ts";
 import { StageDecision } from "./stages/decision.ts";
 import { Strategy } from "./action.ts";
@@ -278,6 +278,7 @@ const RECORDS = [
   Reproduced,
   MixesCompared,
   AnswersScored,
+  ScoredAgain,
   Points,
 ] as const;
 

@@ -47,6 +47,8 @@ export function sentenceOf(record: JournalRecord): string | null {
           ", ",
         )
       }`;
+    case "scored_again":
+      return `${record.task} is scored again with ${record.scorer} ${record.scorer_version}`;
     default:
       return null;
   }

@@ -1,5 +1,11 @@
 import { existsSync } from "node:fs";
-import { comparableStudy, frontOf, type JournalRecord, replayStudy } from "../../core/mod.ts";
+import {
+  comparableStudy,
+  frontOf,
+  type JournalRecord,
+  replayStudy,
+  withNewestScores,
+} from "../../core/mod.ts";
 import type { ArtifactStore } from "../artifacts/artifact_store.ts";
 import type { ArtifactClaims } from "../artifacts/garbage.ts";
 import { readJournal } from "../store/journal/reader.ts";
@@ -79,8 +85,10 @@ function keptOfStudy([study_id, records]: [string, JournalRecord[]]): string[] {
   const recommended = records.flatMap((record) =>
     record.type === "study_closed" && record.recommended !== null ? [record.recommended] : []
   );
-  const { members } = frontOf(comparableStudy(study.trials, study.opened.spec));
-  const front = members.map(({ trial }) => trial);
+  // By the scores that were decided by, and by the newest.
+  const front = [study, withNewestScores(study)].flatMap(({ trials, opened }) =>
+    frontOf(comparableStudy(trials, opened.spec)).members.map(({ trial }) => trial)
+  );
   const named = study.trials.filter((trial) => recommended.includes(trial.trial_id));
   const last = [...front, ...named].flatMap(({ artifact_ids }) => artifact_ids.slice(-1));
   return [...last, ...unfinished(records, study.open.map(({ trial_id }) => trial_id))];

@@ -8,6 +8,7 @@ import {
   isLikelihoodRung,
   type JournalRecord,
   type Registry,
+  replayStudy,
   type SampleResult,
   type ScoredTask,
   ScoreRow,
@@ -17,6 +18,7 @@ import {
   type WireScorer,
   wireScorer,
   type WireTask,
+  withNewestScores,
 } from "../../core/mod.ts";
 import { findStudy, openedRecord } from "../lab/find_study.ts";
 import { wireTasks } from "../lab/runner/task_data.ts";
@@ -27,6 +29,7 @@ import {
   scoreDifference,
   scoredRows,
 } from "../lab/scoring/score_differences.ts";
+import { type FileScored, scoredAgainRecord } from "../lab/scoring/scored_again_record.ts";
 import { scoredRecord } from "../lab/scoring/scored_record.ts";
 import { readKept } from "../store/rows/kept_file.ts";
 import { readSamples } from "../store/rows/sample_file.ts";
@@ -53,6 +56,8 @@ export interface TrialScored extends ScoreDifference {
   readonly scorer: string;
   readonly scorer_version: string;
   readonly metric: string;
+  /** Why it stands beside the task's own figure; null: it counts from now on. */
+  readonly beside_because: string | null;
   /** Scorer and version of the earlier figure; null: there is none. */
   readonly earlier_by: string | null;
 }
@@ -157,9 +162,31 @@ async function run(
   throw refusal(outcome.failure);
 }
 
+/** Records what each scorer came to in all files at once; gives why it stands beside, by its name. */
+async function recordAgain(
+  { store, study_id }: StudyToScore,
+  wire: WireTask,
+  byScorer: readonly FileScored[][],
+  records: readonly JournalRecord[],
+  at: string,
+): Promise<Map<string, string | null>> {
+  const { spec, facts } = openedRecord(records, study_id);
+  const beside = new Map<string, string | null>();
+  const known = [...records];
+  for (const files of byScorer) {
+    const { trials } = withNewestScores(replayStudy(known, study_id)!); // it is opened
+    const record = scoredAgainRecord({ study_id, spec, facts, trials }, wire, files, at);
+    await store.record(record);
+    known.push(record);
+    beside.set(record.scorer, record.beside_because);
+  }
+  return beside;
+}
+
 /**
  * Scores the answers that a study keeps of a task again, without the model: a record and rows for each
- * trial, rung and scorer beside the earlier ones, which stay. Gives what changed.
+ * trial, rung and scorer beside the earlier ones, which stay. Scores by a scorer of the task's own count from
+ * then on: of all trials at once. Gives what changed.
  */
 async function scoreStudy(
   study: StudyToScore,
@@ -195,11 +222,12 @@ async function scoreStudy(
     allow_unsafe_code: request.allow_unsafe_code,
     ...(asked.judge === undefined ? {} : { judge: asked.judge }),
   }, folder);
-  const found: TrialScored[] = [];
+  const found: Omit<TrialScored, "beside_because">[] = [];
+  const byScorer: FileScored[][] = scorers.map(() => []);
   for (const [place, file] of files.entries()) {
     const samples = (await readSamples(join(store.paths.root, file.path), file.sha256))
       .filter(({ task }) => task === asked.task);
-    for (const scored of done.files[place]!) {
+    for (const [number, { protocol_part, ...scored }] of done.files[place]!.entries()) {
       const { trial_id, fidelity, path, sha256, protocol = {} } = file;
       const answers = { study_id, trial_id, fidelity, path, sha256, protocol };
       const rows = await readKept(
@@ -224,11 +252,15 @@ async function scoreStudy(
           ...scoreDifference(metric, scoredRows(rows, metric, samples), earlier?.scores ?? null),
         });
       }
+      const own = scorers[number]!.metrics[0]!.metric;
+      const unscored = rows.filter(({ metric, score }) => metric === own && score === null).length;
+      byScorer[number]!.push({ file, scored: { ...scored, protocol_part }, unscored });
       await store.record(scoredRecord(answers, scored, at));
     }
   }
+  const beside = await recordAgain(study, wire, byScorer, records, at);
   await rm(verdicts, { force: true });
-  return found;
+  return found.map((one) => ({ ...one, beside_because: beside.get(one.scorer) ?? null }));
 }
 
 /**

@@ -25,7 +25,13 @@ export const score = defineCall("score", {
     judge: Endpoint.optional().describe("of scorers that ask one"),
   },
   result: z.strictObject({
-    files: z.array(z.array(ScoredTask).describe("by scorer, in the order of the task's")),
+    files: z.array(
+      z.array(ScoredTask.extend({
+        protocol_part: z.string().nullable().describe(
+          "how the scorer stands among the parts of a protocol; null: as before it had a name, not at all",
+        ),
+      })).describe("by scorer, in the order of the task's"),
+    ),
   }),
   imports: "tasks",
   servers: ({ judge }) => [judge],

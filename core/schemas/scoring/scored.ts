@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { Fidelity } from "../fidelity.ts";
 import { Measurement } from "../measurement.ts";
+import { Reward } from "../trial.ts";
 
 /** A file that a worker wrote beside a samples file. */
 const Beside = z.strictObject({
@@ -43,6 +44,41 @@ export const AnswersScored = ScoredTask.extend({
   verdicts: Kept.nullable(),
 });
 export type AnswersScored = z.infer<typeof AnswersScored>;
+
+/**
+ * Record: kept answers were scored again by one scorer, in every trial and on every rung that has some.
+ * One record, so that no trial is compared with a baseline that is scored otherwise. It follows the `scored`
+ * records of the files that it names.
+ */
+export const ScoredAgain = z.strictObject({
+  type: z.literal("scored_again"),
+  at: z.string(),
+  study_id: z.string(),
+  task: z.string(),
+  scorer: z.string(),
+  scorer_version: z.string(),
+  params: z.record(z.string(), z.unknown()),
+  beside_because: z.string().nullable().describe(
+    "why the figures stand beside the task's own; null: they take the place of the earlier ones",
+  ),
+  own_metric: z.string().nullable().describe(
+    "the metric that samples are scored by from now on; null: each keeps its score",
+  ),
+  trials: z.array(z.strictObject({
+    trial_id: z.string(),
+    fidelity: Fidelity,
+    samples: Kept.describe("of the evaluation"),
+    scores: Kept.describe("Parquet of ScoreRow"),
+    protocol: z.string().nullable().describe("hash of the task's protocol with this scorer"),
+    protocol_part: z.string().nullable().describe("the scorer among its parts; null: it is none"),
+    measurements: z.array(Measurement).describe("of the task, and over all tasks where they count"),
+    replaced: z.array(Measurement).describe("the trial's figures whose place they take"),
+  })),
+  rewards: z.array(z.strictObject({ trial_id: z.string(), reward: Reward })).describe(
+    "that follow; verdicts, gates and what was recommended stay as they were decided",
+  ),
+});
+export type ScoredAgain = z.infer<typeof ScoredAgain>;
 
 /** A number as it was given: NaN and the infinities are scores too. */
 const Given = z.number().or(z.nan()).or(z.literal([Infinity, -Infinity]));

@@ -11,6 +11,7 @@ from pare_backends.evaluation.scoring.beside import Output, score_beside
 from pare_backends.evaluation.scoring.context import Surroundings
 from pare_backends.evaluation.scoring.kept import kept_answers
 from pare_backends.evaluation.scoring.programs import runnable
+from pare_backends.evaluation.scoring.protocol import named_part
 from pare_backends.evaluation.served.endpoint import Endpoint
 from pare_backends.evaluation.served.served_tasks import Refusals
 from pare_backends.evaluation.tasks.documents import load_documents
@@ -67,7 +68,7 @@ def run(request: ScoreRequest, report: Report) -> dict[str, Any]:
                 scored, failure = score_beside(asked, scorer, around, output)
                 if failure is not None:
                     raise failure
-                of_file.append(scored)
+                of_file.append({**scored, "protocol_part": named_part(scorer)})
             found.append(of_file)
             report.progress(task.task, number + 1, len(request.files), "evaluations")
     return {"files": found}

@@ -3,12 +3,43 @@ import assert from "node:assert/strict";
 import { fileURLToPath } from "node:url";
 import { scoreTable } from "../../../tracker/commands/study/score.ts";
 import { Endpoint } from "../../../core/mod.ts";
-import { openLab } from "../../../tracker/mod.ts";
+import { figureNotes } from "../../../tracker/show/view/scored_again.ts";
+import { type Lab, openLab } from "../../../tracker/mod.ts";
 import { shareDefaultEnvironment } from "../../python-backends/scripted_worker.ts";
 import { temporaryFolder } from "../../temporary_folder.ts";
 
 const THIRD_PARTY = new URL("../../fixtures/third_party/shared_words/", import.meta.url);
 const plugin = (name: string) => fileURLToPath(new URL(name, THIRD_PARTY));
+
+/** The task's own scorer by another knob: its scores are what every surface tells. */
+async function countsAgain(lab: Lab, evaluated: number): Promise<void> {
+  const [now] = await lab.score("words", {
+    ...{ task: "own_words", scorer: "shared_words", params: { field: "prompt" } },
+  });
+  assert.equal(now!.beside_because, null);
+  assert.ok(now!.changed!.length > 0 && now!.now.value !== evaluated);
+  const { value } = now!.now;
+  const figures = await lab.sql<{ value: number; again: boolean }>`
+    SELECT value, scored_again_at IS NOT NULL AS again FROM measurements
+    WHERE metric IN ('score', 'accuracy') AND slice IS NULL ORDER BY task NULLS LAST`;
+  assert.deepEqual(figures, [{ value, again: true }, { value, again: true }]);
+  const [{ mean, kept } = { mean: 0, kept: 0 }] = await lab.sql<{ mean: number; kept: number }>`
+    SELECT avg(score) AS mean, avg(evaluated_score) AS kept FROM samples`;
+  assert.ok(Math.abs(mean - value) < 1e-12 && Math.abs(kept - evaluated) < 1e-12);
+  const earlier = await lab.sql`
+    SELECT DISTINCT value, replaced_by FROM earlier_measurements WHERE task = 'own_words'`;
+  assert.deepEqual(earlier, [{ value: evaluated, replaced_by: "shared_words 1" }]);
+  const [board] = await lab.sql`SELECT accuracy FROM trial_summary`;
+  assert.deepEqual(board, { accuracy: value });
+  const view = await lab.view("words");
+  assert.equal(view.rows[0]!.accuracy?.value, value);
+  const [note, beside] = figureNotes(view);
+  assert.match(beside!, /scored again on \d{4}-\d\d-\d\d with shared_words 1: its figures are of/);
+  assert.match(
+    note!,
+    /with contains 1: those scores stand beside its own, .* no scorer of the task/,
+  );
+}
 
 Deno.test("a study scored by a third party's scorer is scored again, and keeps what it had", async () => {
   await shareDefaultEnvironment();
@@ -30,6 +61,7 @@ Deno.test("a study scored by a third party's scorer is scored again, and keeps w
   assert.equal(again!.now.value, measured!.value);
   assert.deepEqual([again!.earlier?.value, again!.difference?.value], [measured!.value, 0]);
   assert.deepEqual([again!.changed, again!.earlier_by], [[], "shared_words 1"]);
+  assert.equal(again!.beside_because, null);
 
   const [other] = await lab.score("words", { task: "own_words", scorer: "contains" });
   assert.deepEqual([other!.metric, other!.earlier_by], ["score", "shared_words 1"]);
@@ -40,9 +72,14 @@ Deno.test("a study scored by a third party's scorer is scored again, and keeps w
 
   const kept = await lab.sql`SELECT scorer, value, n FROM scorings ORDER BY position`;
   assert.deepEqual(kept.map(({ scorer }) => scorer), ["shared_words", "contains", "contains"]);
-  assert.deepEqual(await lab.sql`SELECT * FROM samples ORDER BY sample_id`, before);
+  const after = await lab.sql`
+    SELECT * REPLACE (NULL AS scored_again_at, NULL AS evaluated_score)
+    FROM samples ORDER BY sample_id`;
+  assert.deepEqual(after, before, "the same rule gives the same scores");
   const [{ stop } = { stop: "" }] = await lab.sql<{ stop: string }>`SELECT stop FROM studies`;
   assert.equal(stop, "evaluated");
+
+  await countsAgain(lab, measured!.value);
 
   await using server = Deno.serve(
     { port: 0, hostname: "127.0.0.1", onListen: () => {} },
@@ -86,5 +123,5 @@ Deno.test("a study scored by a third party's scorer is scored again, and keeps w
   for (const [asked, sentence] of refused) {
     await assert.rejects(lab.score("words", asked), { name: "UsageError", message: sentence });
   }
-  assert.equal((await lab.sql`SELECT * FROM scorings`).length, 4, "what is refused leaves nothing");
+  assert.equal((await lab.sql`SELECT * FROM scorings`).length, 5, "what is refused leaves nothing");
 });

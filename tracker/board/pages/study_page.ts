@@ -1,6 +1,7 @@
 import { html } from "hono/html";
-import { metricWords, recipeName, trialName } from "../../../core/mod.ts";
+import { KINDS, metricWords, recipeName, trialName } from "../../../core/mod.ts";
 import { endedBy } from "../../show/view/ended_by.ts";
+import { type ScoringNote, scoringNotes } from "../../show/view/scored_again.ts";
 import type { DrawnFigure } from "../resources/figures.ts";
 import type { Row } from "../resources/studies.ts";
 import { endText, type Submission } from "../submission.ts";
@@ -194,6 +195,21 @@ function head(study: Row): Markup {
   ]);
 }
 
+/** A row of the table scored_again. */
+function scoringOf(row: Row): ScoringNote {
+  const { beside_because } = row;
+  return {
+    ...{ task: text(row["task"]), scorer: text(row["scorer"]), at: text(row["at"]) },
+    scorer_version: text(row["scorer_version"]),
+    beside_because: typeof beside_because === "string" ? beside_because : null,
+  };
+}
+
+/** Whether its kind of run decides anything by its figures. */
+function decides(study: Row): boolean {
+  return KINDS.find(({ name }) => name === study["kind"])?.needs.front ?? true;
+}
+
 /** One study; the parts marked live are fetched again as it goes on. */
 export function studyPage(
   study: Row,
@@ -210,6 +226,9 @@ export function studyPage(
       <h1>${id}</h1>
       <div data-live="head">${head(study)}
       ${study["message"] === null ? "" : html`<p>${text(study["message"])}</p>`}
+      ${scoringNotes(listOf(study["scored_again"]).map(scoringOf), decides(study)).map((note) =>
+        html`<p>${note}</p>`
+      )}
       ${study["stale"] === null ? "" : html`<p class="refusal">${text(study["stale"])}</p>`}</div>
       <section aria-labelledby="events">
         <h2 id="events">Events</h2>

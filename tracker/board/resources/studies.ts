@@ -89,6 +89,9 @@ SELECT s.study_id, s.kind, s.model_name, s.dataset, s.opened_at, s.closed_at, s.
   (SELECT count(*) FROM notes n WHERE n.study_id = s.study_id) AS notes_kept,
   (SELECT list(x) FROM (SELECT trial_id, methods, state, phase, reason, what_to_do
     FROM failures f WHERE f.study_id = s.study_id LIMIT 50) x) AS failures,
+  (SELECT list(x ORDER BY x.position) FROM (
+    SELECT task, scorer, scorer_version, beside_because, strftime(scored_at, '%Y-%m-%d') AS at, position
+    FROM scored_again g WHERE g.study_id = s.study_id) x) AS scored_again,
   (SELECT max(position) FROM events e WHERE e.study_id = s.study_id) AS position
 FROM studies s WHERE s.study_id = $study`;
 
@@ -99,7 +102,7 @@ export async function readStudy(stores: BoardStores, study_id: string): Promise<
   const running = row["stop"] === null && (await runningStudies(store)).has(study_id);
   const state: StudyState = row["stop"] !== null ? "ended" : running ? "running" : "interrupted";
   const lists = Object.fromEntries(
-    ["alerts", "notes", "failures"].map((name) => [name, row[name] ?? []]),
+    ["alerts", "notes", "failures", "scored_again"].map((name) => [name, row[name] ?? []]),
   );
   return { ...row, ...lists, state, store: store.paths.root };
 }

@@ -1,4 +1,4 @@
-import { comparableStudy, replayStudy, type Weighed } from "../../../core/mod.ts";
+import { comparableStudy, replayStudy, type Weighed, withNewestScores } from "../../../core/mod.ts";
 import { parseObjectives } from "../../ground/terminal/parse_values.ts";
 import { weighView } from "../../show/weight_profiles.ts";
 import type { BoardStores } from "../board_stores.ts";
@@ -14,6 +14,6 @@ export async function weighStudy(
   const study = replayStudy(await store.journalOf(study_id), study_id);
   if (study === null) throw new Error(`the journal has no opening of ${study_id}`);
   const { request, facts, spec } = study.opened;
-  const { trials } = comparableStudy(study.trials, spec);
+  const { trials } = comparableStudy(withNewestScores(study).trials, spec);
   return weighView({ study_id, spec, facts, trials, request }, given);
 }

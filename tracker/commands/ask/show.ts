@@ -10,6 +10,7 @@ import { endedBy } from "../../show/view/ended_by.ts";
 import { evaluationText } from "../study/evaluation_output.ts";
 import { jsonText } from "../../show/json/print_json.ts";
 import { studyCard } from "../output/study_card.ts";
+import { figureNotes } from "../../show/view/scored_again.ts";
 
 interface StoreOption {
   store?: string;
@@ -85,7 +86,7 @@ export async function reportCommand(
   const files = await writeReportOf(lab, view, asked);
   if (json) return console.log(jsonText("study", studyCard(view, files)));
   const evaluated = kindOf(view.request).shown.rows === "scores";
-  if (view.front_note !== null) console.log(`${view.front_note}\n`);
+  for (const note of figureNotes(view)) console.log(`${note}\n`);
   console.log(
     evaluated ? evaluationText(view, view.message ?? "it did not end yet") : trialTable(view),
   );

@@ -7,6 +7,7 @@ import { recommendedSize } from "../../show/view/size_words.ts";
 import { jsonText } from "../../show/json/print_json.ts";
 import { studyCard } from "../output/study_card.ts";
 import { cardText, trialCard } from "../output/trial_card.ts";
+import { figureNotes } from "../../show/view/scored_again.ts";
 
 /** `pare show`: a trial's card; of a study its trials and what it recommends. */
 export async function showCommand(
@@ -23,10 +24,14 @@ export async function showCommand(
   const view = await viewStudy(store, study_id);
   if (trial_id !== null) {
     const card = trialCard(view, trial_id);
-    return console.log(options.json ? jsonText("trial", card) : cardText(view, card));
+    if (options.json) return console.log(jsonText("trial", card));
+    console.log(cardText(view, card));
+    for (const note of figureNotes(view)) console.log(`\n${note}`);
+    return;
   }
   if (options.json) return console.log(jsonText("study", studyCard(view)));
   console.log(`study ${study_id}\n\n${trialTable(view)}\n`);
+  for (const note of figureNotes(view)) console.log(`${note}\n`);
   const size = recommendedSize(view);
   if (size !== null) console.log(size);
   for (const reason of view.reasons) console.log(reason);

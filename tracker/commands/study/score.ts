@@ -103,6 +103,16 @@ function notesOf(row: TrialScored): string[] {
   ];
 }
 
+/** Whether figures are by these scores from now on. */
+function whatCounts({ task, scorer, scorer_version, beside_because }: TrialScored): string {
+  const by = `${scorer} ${scorer_version}`;
+  return beside_because === null
+    ? `Figures of ${task} are by ${by} from now on; what was decided stays. The earlier ones: ` +
+      "SELECT * FROM earlier_measurements"
+    : `The scores by ${by} stand beside those of ${task}, as ${beside_because}: ` +
+      "SELECT * FROM scorings";
+}
+
 /** `pare score`: the answers that a study keeps, scored again beside their earlier scores. */
 export async function scoreCommand(
   study: string | undefined,
@@ -128,5 +138,5 @@ export async function scoreCommand(
     return;
   }
   console.log(scoreTable(rows));
-  console.log("\nThe earlier scores stay; SELECT * FROM scorings has all that were made since");
+  for (const said of new Set(rows.map(whatCounts))) console.log(`\n${said}`);
 }

@@ -103,6 +103,13 @@ export const StudyCard = z.strictObject({
   message: z.string().nullable().describe("the same as a sentence"),
   front: z.array(z.string()).describe("trial ids, the best first"),
   front_note: z.string().nullable(),
+  scored_again: z.array(z.strictObject({
+    ...{ task: z.string(), scorer: z.string(), scorer_version: z.string() },
+    beside_because: z.string().nullable().describe(
+      "why they stand beside; null: figures are of these scores, decisions of earlier ones",
+    ),
+    at: z.string(),
+  })).describe("answers that were scored again, the newest of each task and scorer"),
   recommended: z.string().nullable().describe("a trial id; null: keep the original"),
   reasons: z.array(z.string()),
   trials: z.array(TrialCard),

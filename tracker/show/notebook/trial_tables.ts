@@ -8,6 +8,7 @@ import { frontFigures, type TrialFigures, trialFigures } from "../view/trial_fig
 import type { TrialRow } from "../view/trial_rows.ts";
 import { type Displayed, displayed } from "./display.ts";
 import { tableMedia } from "./table.ts";
+import { figureNotes } from "../view/scored_again.ts";
 
 /** Rows of a study that a cell shows as a table. */
 export type Rows<Row> = Displayed<Row[]>;
@@ -33,7 +34,7 @@ export function trialsMedia(view: StudyView, ids?: readonly string[]): Media {
     : ["No trial is on the front: none was evaluated in full."];
   const apart = ids === view.front ? groupSentences(view) : [];
   return tableMedia(trialColumns(view, COLUMNS), rows, {
-    notes: [...(view.front_note === null ? [] : [view.front_note]), ...apart, ...notes],
+    notes: [...figureNotes(view), ...apart, ...notes],
   });
 }
 

@@ -18,6 +18,7 @@ import { checkpointOf, modelLabel, type StudyView } from "../view/study_view.ts"
 import { ratioText, type TrialRow } from "../view/trial_rows.ts";
 import { unsafeSentence } from "../view/unsafe_code.ts";
 import { type Block, heading, list, paragraph } from "./blocks.ts";
+import { figureNotes } from "../view/scored_again.ts";
 
 /** Who wrote a report and when its study ended: what a stranger cites. */
 export interface Authorship {
@@ -80,7 +81,7 @@ export function askedBlocks(view: StudyView): Block[] {
       `Study \`${view.study_id}\`: ${done.length} trials, ${reachedText(done)}. ` +
         `Ended: ${(view.message ?? view.stop ?? "still running").replace(/\.$/, "")}.`,
     ),
-    ...(view.front_note === null ? [] : [paragraph(`**${view.front_note}**`)]),
+    ...figureNotes(view).map((note) => paragraph(`**${note}**`)),
   ];
 }
 

@@ -2,6 +2,7 @@ import { kindOf, type Trial } from "../../../core/mod.ts";
 import { modelLabel, type StudyView } from "../view/study_view.ts";
 import { benchmarkTable, partBlocks } from "./benchmark_blocks.ts";
 import { type Block, heading, paragraph } from "./blocks.ts";
+import { figureNotes } from "../view/scored_again.ts";
 
 /** The trial that the scores are of: the last with any. */
 function scoredTrial({ trials }: StudyView): Trial | undefined {
@@ -23,6 +24,7 @@ export function evaluatedBlocks(view: StudyView): Block[] {
       `Evaluation \`${view.study_id}\`: nothing was compressed. ` +
         `Ended: ${(view.message ?? view.stop ?? "still running").replace(/\.$/, "")}.${judged}`,
     ),
+    ...figureNotes(view).map((note) => paragraph(note)),
     ...(failure === undefined ? [] : [paragraph(`**${trial!.state}:** ${failure}`)]),
   ];
 }

@@ -28,13 +28,14 @@ import {
   streamRandom,
   type Trial,
   UsageError,
+  withNewestScores,
   yardstickFor,
 } from "../../../core/mod.ts";
 import type { Alert, StudyView } from "./study_view.ts";
 import { qualityDifferences } from "./quality_differences.ts";
 import { type QualityDifference, trialRows } from "./trial_rows.ts";
 
-/** Reads the samples of a trial's full evaluation; null where they are gone. */
+/** Reads the samples of a trial's full evaluation by the newest scores; null where they are gone. */
 export type SampleReader = (trialId: string) => Promise<SampleResult[] | null>;
 
 function artifactsOf(records: readonly JournalRecord[]): Map<string, Artifact> {
@@ -157,15 +158,16 @@ export async function buildView(
   records: readonly JournalRecord[],
   readSamples: SampleReader,
 ): Promise<StudyView> {
-  const study = replayStudy(records, study_id);
-  if (study === null) throw new UsageError(`Cannot find study "${study_id}" in this store`);
+  const decided = replayStudy(records, study_id);
+  if (decided === null) throw new UsageError(`Cannot find study "${study_id}" in this store`);
+  const study = withNewestScores(decided);
   const { request, facts, spec, provenance } = study.opened;
   const compared = comparableStudy(study.trials, spec);
   const { trials } = compared;
   const front = frontOf(compared);
   const baseline = trials.find((t) => t.strategy === null && t.state === "completed");
   const closed = records.findLast((record) => record.type === "study_closed");
-  const recommendation = advice(study, facts, spec, closed);
+  const recommendation = advice(decided, facts, spec, closed); // not made again by later scores
   const ids = front.members.map(({ trial }) => trial.trial_id);
   const { estimate, differences, ...evidence } = await evidenceOf(study, compared, readSamples);
   const artifacts = artifactsOf(records);
@@ -185,6 +187,7 @@ export async function buildView(
     artifacts,
     ...evidence,
     protocol_parts: baseline === undefined ? {} : partsOf(study, baseline.trial_id),
+    scored_again: study.scored_again,
     stage_decisions: study.stage_decisions,
     alerts: alertsOf(records),
     front: ids,

@@ -1,18 +1,19 @@
-import { join } from "node:path";
 import {
   compareTasks,
   isDecisive,
   type Protocolled,
   protocolMismatch,
   replayStudy,
+  scoresOf,
   type Spec,
   streamRandom,
   type TaskComparison,
   type Trial,
   unknownName,
   UsageError,
+  withNewestScores,
 } from "../../../core/mod.ts";
-import { readSamples } from "../../store/rows/sample_file.ts";
+import { readNewestSamples } from "../../store/rows/sample_file.ts";
 import type { Store } from "../../store/store.ts";
 
 /** Draws of a comparison of any two trials, which no one study's seed belongs to. */
@@ -90,7 +91,8 @@ async function evaluatedTrial(store: Store, trial_id: string): Promise<Evaluated
   const study_id = trial_id.slice(0, end);
   const studies = await store.studyIds();
   if (!studies.includes(study_id)) throw new UsageError(unknownName("study", study_id, studies));
-  const study = replayStudy(await store.journalOf(study_id), study_id);
+  const decided = replayStudy(await store.journalOf(study_id), study_id);
+  const study = decided === null ? null : withNewestScores(decided);
   const trial = study?.trials.find((one) => one.trial_id === trial_id);
   if (study === null || trial === undefined) {
     const trials = study?.trials.map((one) => one.trial_id) ?? [];
@@ -105,7 +107,7 @@ async function evaluatedTrial(store: Store, trial_id: string): Promise<Evaluated
   return {
     trial,
     spec: study.opened.spec,
-    samples: await readSamples(join(store.paths.root, written.path), written.sha256),
+    samples: await readNewestSamples(store.paths.root, written, scoresOf(study, written)),
     protocol: written.protocol ?? {},
     protocol_parts: written.protocol_parts,
   };

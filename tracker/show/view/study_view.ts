@@ -8,6 +8,7 @@ import type {
   Neighbours,
   Provenance,
   RunRequest,
+  ScoredAgain,
   Spec,
   StageDecision,
   TaskComparison,
@@ -34,6 +35,8 @@ export interface StudyView {
   refused_comparisons: ReadonlyMap<string, string>;
   /** What the baseline's figures depend on, by task and name; empty in stores that kept none. */
   protocol_parts: Readonly<Record<string, Readonly<Record<string, string>>>>;
+  /** Answers that were scored again, in order: figures are of the newest scores, decisions are not. */
+  scored_again: readonly ScoredAgain[];
   /** The ledger of a staged study; empty: it is none, or nothing is decided. */
   stage_decisions: readonly StageDecision[];
   /** What looked wrong, in the order it was seen. */

@@ -1,7 +1,6 @@
-import { join } from "node:path";
-import { isDecisive } from "../../../core/mod.ts";
+import { isDecisive, scoresOf } from "../../../core/mod.ts";
 import { placeRecords } from "../../artifacts/artifact_places.ts";
-import { readSamples } from "../../store/rows/sample_file.ts";
+import { readNewestSamples } from "../../store/rows/sample_file.ts";
 import type { Store } from "../../store/store.ts";
 import { buildView } from "./build_view.ts";
 import type { StudyView } from "./study_view.ts";
@@ -10,6 +9,7 @@ import type { StudyView } from "./study_view.ts";
 export async function viewStudy(store: Store | null, study_id: string): Promise<StudyView> {
   const root = store?.paths.root ?? "";
   const records = await placeRecords(await store?.journalOf(study_id) ?? [], root);
+  const scored_again = records.filter((record) => record.type === "scored_again");
   return await buildView(study_id, records, async (trialId) => {
     const written = records.findLast((record) =>
       record.type === "samples_written" && record.trial_id === trialId &&
@@ -17,6 +17,6 @@ export async function viewStudy(store: Store | null, study_id: string): Promise<
       isDecisive(record.fidelity)
     );
     if (written?.type !== "samples_written") return null;
-    return await readSamples(join(root, written.path), written.sha256);
+    return await readNewestSamples(root, written, scoresOf({ scored_again }, written));
   });
 }

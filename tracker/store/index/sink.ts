@@ -16,7 +16,8 @@ import {
 import type { Entry } from "../journal/record_line.ts";
 import { recordChanges } from "../rows/rows_of_record.ts";
 import { eventChange } from "../rows/said_rows.ts";
-import { scoredFiles } from "../rows/scored_rows.ts";
+import { scoredAgainSamples } from "../rows/scoring/scored_again_rows.ts";
+import { scoredFiles } from "../rows/scoring/scored_rows.ts";
 import { sampleChanges } from "../rows/sample_file.ts";
 import type { StorePaths } from "../store_paths.ts";
 
@@ -48,6 +49,11 @@ async function changesOf(record: JournalRecord, at: Standing, root: string): Pro
   if (record.type === "scored") {
     const { changes: rows, problems } = await scoredFiles(root, record, at.position);
     const told = problems.map((one) => problem(at, record.trial_id, one));
+    return [...changes, ...rows, ...told];
+  }
+  if (record.type === "scored_again") {
+    const { changes: rows, problems } = await scoredAgainSamples(root, record);
+    const told = problems.map(({ trial_id, problem: one }) => problem(at, trial_id, one));
     return [...changes, ...rows, ...told];
   }
   if (record.type !== "samples_written" || record.action_index !== undefined) return changes;

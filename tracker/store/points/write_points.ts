@@ -17,7 +17,7 @@ const CHUNK_TYPES = [BIGINT, BIGINT, BIGINT, TIMESTAMP, DOUBLE];
 /** Keys a statement asks for: a list of values stays readable to the parser. */
 const KEYS = 500;
 
-type Where = Readonly<Record<string, string>>;
+type Where = Readonly<Record<string, string | null>>;
 
 /** Points gathered for the next commit; they reach the tables in chunks, never as rows. */
 export interface PointBatch {

@@ -14,7 +14,7 @@ import { refreshFront } from "./derived/front_rows.ts";
 import { makePointBatch } from "../points/write_points.ts";
 import { refreshStandings } from "./derived/summary_rows.ts";
 
-type Where = Readonly<Record<string, string>>;
+type Where = Readonly<Record<string, string | null>>;
 
 /** Changes gathered in memory, written in few statements: a row a statement is 280 times slower. */
 export interface Batch {

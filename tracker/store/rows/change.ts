@@ -19,7 +19,7 @@ export type Row = Record<string, Cell>;
  */
 export type Change =
   | { op: "add"; table: string; row: Row }
-  | { op: "forget"; tables: readonly string[]; where: Readonly<Record<string, string>> }
+  | { op: "forget"; tables: readonly string[]; where: Readonly<Record<string, string | null>> }
   | {
     op: "change";
     table: string;

@@ -4,8 +4,8 @@ import { type DuckDBConnection, LIST, listValue, VARCHAR } from "@duckdb/node-ap
 export interface Forgotten {
   table: string;
   columns: string[];
-  /** Key as text: the key, and how many changes there were when it was forgotten last. */
-  keys: Map<string, { key: string[]; at: number }>;
+  /** Key as text: the key, of which some may be NULL, and how many changes there were when it was forgotten last. */
+  keys: Map<string, { key: (string | null)[]; at: number }>;
 }
 
 /** Says whether the database may have rows of a trial, or of an imported run. */
@@ -29,7 +29,7 @@ export async function seenBefore(
   for (const { columns, keys } of forgotten) {
     columns.forEach((column, i) => {
       const values = asked.get(column);
-      if (values !== undefined) { for (const { key } of keys.values()) values.add(key[i]!); }
+      if (values !== undefined) { for (const { key } of keys.values()) values.add(key[i]!); } // a witness is never NULL
     });
   }
   const seen = new Map<string, Set<unknown>>();
@@ -46,6 +46,11 @@ export async function seenBefore(
   return (column, value) => seen.get(column)?.has(value) ?? true;
 }
 
+/** No part of the key is NULL, which no list of values finds. */
+function isWhole(key: readonly (string | null)[]): key is string[] {
+  return key.every((one) => one !== null);
+}
+
 /** Deletes the rows of forgotten keys that the database has met. */
 export async function deleteRows(
   connection: DuckDBConnection,
@@ -53,8 +58,16 @@ export async function deleteRows(
   seen: Seen,
 ): Promise<void> {
   const tuple = `(${columns.map(() => "?").join(", ")})`;
-  const all = [...keys.values()].map(({ key }) => key)
-    .filter((key) => columns.every((column, i) => seen(column, key[i]!)));
+  const known = [...keys.values()].map(({ key }) => key)
+    .filter((key) => columns.every((column, i) => key[i] === null || seen(column, key[i]!)));
+  const [all, partly] = [known.filter(isWhole), known.filter((key) => !isWhole(key))];
+  for (const key of partly) {
+    const where = columns.map((column, i) => `${column} ${key[i] === null ? "IS NULL" : "= ?"}`);
+    await connection.run(
+      `DELETE FROM "${table}" WHERE ${where.join(" AND ")}`,
+      key.filter((one) => one !== null),
+    );
+  }
   for (let from = 0; from < all.length; from += 500) {
     const some = all.slice(from, from + 500);
     const sql = `DELETE FROM "${table}" WHERE (${columns.join(", ")}) IN (VALUES ${

@@ -13,15 +13,16 @@ import {
 } from "./proposal_rows.ts";
 import { PROTOCOL_TABLES, protocolRows } from "./protocol_rows.ts";
 import { energyRows, layerRows, layerScoreRows, resourceRows } from "./reading_rows.ts";
-import { SCORED_TABLES, scoredRows } from "./scored_rows.ts";
+import { SCORED_TABLES, scoredRows } from "./scoring/scored_rows.ts";
+import { scoredAgainRows } from "./scoring/scored_again_rows.ts";
 import { actionFigureRows, stageDecisionRows } from "./stage_rows.ts";
 import { alertRows, logRows, noteRows } from "./said_rows.ts";
 import { resumedRows, studyRows } from "./study_rows.ts";
 import { closedTrialRows, openedTrialRows } from "./trial_rows.ts";
 
 /**
- * Everything that a record changes, beside the event that it is. `samples_written` and `scored` also bring
- * their files, read by the sink.
+ * Everything that a record changes, beside the event that it is. `samples_written`, `scored` and
+ * `scored_again` also bring their files, read by the sink.
  */
 export function recordChanges(record: JournalRecord, position: number): Change[] {
   switch (record.type) {
@@ -58,6 +59,8 @@ export function recordChanges(record: JournalRecord, position: number): Change[]
     }
     case "scored":
       return scoredRows(record, position);
+    case "scored_again":
+      return scoredAgainRows(record, position);
     case "measured": {
       const { study_id, trial_id, measurements } = record;
       const rows = measurements.map((m) => measurementRow(m, study_id, trial_id, position));

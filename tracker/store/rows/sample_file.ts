@@ -1,5 +1,6 @@
+import { resolve } from "node:path";
 import { z } from "zod";
-import { SampleResult, type VerdictRow } from "../../../core/mod.ts";
+import { SampleResult, ScoreRow, type VerdictRow } from "../../../core/mod.ts";
 import { adds, type Cell, type Change, type Row } from "./change.ts";
 import { type KeptFile, keptInStore, readKept } from "./kept_file.ts";
 
@@ -56,6 +57,47 @@ function apart(kept: KeptSample): { sample: SampleResult; verdicts: VerdictRow[]
 export async function readSamples(path: string, sha256: string): Promise<SampleResult[]> {
   const rows = await readKept(path, sha256, KeptSample, "sample");
   return rows.map((row) => apart(row).sample);
+}
+
+/** Scores that count in the place of those that a samples file has. */
+export interface CountedScores {
+  readonly task: string;
+  /** Null: samples keep their score. */
+  readonly own_metric: string | null;
+  readonly scores: KeptFile;
+}
+
+/** Samples by the scores that were made again of one task. `root`: of the store. */
+export async function withScores(
+  root: string,
+  samples: readonly SampleResult[],
+  { task, own_metric, scores }: CountedScores,
+): Promise<SampleResult[]> {
+  if (own_metric === null) return [...samples];
+  const rows = await readKept(resolve(root, scores.path), scores.sha256, ScoreRow, "score");
+  const found = new Map(
+    rows.filter(({ metric }) => metric === own_metric).map((row) => [row.sample_hash, row]),
+  );
+  return samples.map((sample) => {
+    const row = sample.task === task ? found.get(sample.sample_hash) : undefined;
+    if (row === undefined || row.score === null) return sample;
+    return {
+      ...sample,
+      score: row.score,
+      parsed_answer: row.parsed_answer ?? sample.parsed_answer,
+    };
+  });
+}
+
+/** The samples of an evaluation by the scores that count. `root`: of the store. */
+export async function readNewestSamples(
+  root: string,
+  written: KeptFile,
+  again: readonly CountedScores[],
+): Promise<SampleResult[]> {
+  let samples = await readSamples(resolve(root, written.path), written.sha256);
+  for (const one of again) samples = await withScores(root, samples, one);
+  return samples;
 }
 
 /** Columns that a file of an earlier version lacks are NULL. */

@@ -15,6 +15,7 @@ const TRIAL_TABLES = [
   "actions",
   "knobs",
   "measurements",
+  "earlier_measurements",
   "gate_decisions",
   "constraint_verdicts",
   "reward_terms",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from pare_backends.evaluation.tasks.records import content_hash
 from pare_backends.evaluation.tasks.wire_task import WireScorer
 
 UNNAMED: dict[str, dict[str, str]] = {
@@ -41,3 +42,10 @@ def scorer_part(scorer: WireScorer) -> list[Any] | None:
     if is_unnamed(scorer):
         return None
     return [scorer.scorer, scorer.version, scorer.params]
+
+
+def named_part(scorer: WireScorer) -> str | None:
+    """The same among the parts of a protocol; None: it is none of them."""
+    if scorer_part(scorer) is None:
+        return None
+    return f"{scorer.scorer} {scorer.version} {content_hash(scorer.params)}"

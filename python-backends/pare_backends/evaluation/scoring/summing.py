@@ -10,7 +10,7 @@ from pare_backends.evaluation.asked import AskedTask
 from pare_backends.evaluation.outcome import BesideScore, SampleResult, SliceScore, TaskOutcome
 from pare_backends.evaluation.scoring.answer import Score
 from pare_backends.evaluation.scoring.context import Scoring, Surroundings
-from pare_backends.evaluation.scoring.protocol import scorer_part
+from pare_backends.evaluation.scoring.protocol import named_part, scorer_part
 from pare_backends.evaluation.scoring.scorer import module_of, score_answers
 from pare_backends.evaluation.strata import mean_by, mean_chance
 from pare_backends.evaluation.tasks.groups import (
@@ -138,10 +138,10 @@ def _protocol(asked: AskedTask, weighing: tuple[str, Any] | None) -> tuple[str, 
         how, group_rows = weighing
         whole.append([how, group_rows])
         parts["weighing"] = f"{how} {content_hash(group_rows)}"
-    named = scorer_part(scorer)
-    if named is not None:
-        whole.append(named)
-        parts["scorer"] = f"{scorer.scorer} {scorer.version} {content_hash(scorer.params)}"
+    hashed, named = scorer_part(scorer), named_part(scorer)
+    if hashed is not None and named is not None:
+        whole.append(hashed)
+        parts["scorer"] = named
     return content_hash(whole), parts
 
 
@@ -200,7 +200,28 @@ def beside_measurements(
         if rows and hasattr(module, "slices")
         else []
     )
-    return [*rows, *(_slice_row(rows[0], one) for one in own_slices)]
+    parts = [*_group_slices(scoring, scores, samples), *own_slices]
+    return [*rows, *(_slice_row(rows[0], one) for one in parts)]
+
+
+def _group_slices(
+    scoring: Scoring, scores: Sequence[Score], samples: Sequence[SampleResult]
+) -> list[SliceScore]:
+    """Of a task of groups each group's figure, where every sample is scored by the task's own
+    metric: as an evaluation tells them."""
+    metric = scoring.scorer.metrics[0].metric
+    groups = groups_of(scoring.task.definition or {})
+    known = all(metric in one.values for one in scores) and all(one.stratum for one in samples)
+    if groups is None or metric != scoring.task.reported_metric or not known:
+        return []
+    sampled = Sampled(
+        [one.stratum or "" for one in samples],
+        [one.values[metric] for one in scores],
+        [one.chance for one in samples],
+        rows_by_group(groups, scoring.documents.rows),
+        weighed=all(one.stratum_rows is not None for one in samples),
+    )
+    return slice_scores(groups, sampled)
 
 
 def _slice_row(whole: dict[str, Any], part: SliceScore) -> dict[str, Any]:
@@ -212,6 +233,7 @@ def _slice_row(whole: dict[str, Any], part: SliceScore) -> dict[str, Any]:
         "slice": part.slice,
         "method": f"{whole['method']}; {part.how}",
         "chance": part.chance,
+        **({} if part.stratum_rows is None else {"stratum_rows": part.stratum_rows}),
     }
 
 

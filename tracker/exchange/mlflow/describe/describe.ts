@@ -161,6 +161,14 @@ function effectsOf(
         record.measurements.flatMap((row) => measurementPoints(row, runtime, time)),
       )];
     }
+    case "scored_again": {
+      const runtime = study.opened?.spec.runtime ?? null;
+      if (record.beside_because !== null) return [];
+      return record.trials.map((one) => {
+        const rows = one.measurements.flatMap((row) => measurementPoints(row, runtime, time));
+        return logged({ study_id: study.study_id, trial_id: one.trial_id }, rows);
+      });
+    }
     case "resources":
       return [describeResources(to, record)];
     case "energy_read":

@@ -11,8 +11,22 @@ CREATE TABLE measurements (
   upper_quartile DOUBLE,
   maximum DOUBLE,
   chance DOUBLE,
-  stratum_rows BIGINT
+  stratum_rows BIGINT,
+  scored_again_at TIMESTAMP
 );
+
+-- Columns of measurements that say what a figure is of and how it came about.
+CREATE TABLE earlier_measurements (
+  study_id VARCHAR NOT NULL, trial_id VARCHAR NOT NULL, position BIGINT NOT NULL,
+  metric VARCHAR NOT NULL, value DOUBLE NOT NULL, unit VARCHAR NOT NULL,
+  direction VARCHAR NOT NULL, n BIGINT NOT NULL, standard_error DOUBLE,
+  fidelity VARCHAR NOT NULL, provenance VARCHAR NOT NULL,
+  task VARCHAR, task_version VARCHAR, slice VARCHAR, runtime VARCHAR, device VARCHAR,
+  method VARCHAR, chance DOUBLE, stratum_rows BIGINT,
+  replaced_at TIMESTAMP NOT NULL, replaced_by VARCHAR NOT NULL
+);
+COMMENT ON TABLE earlier_measurements IS
+  'figures of answers that were scored again since: the newer one is in measurements';
 
 CREATE TABLE energy_readings (
   study_id VARCHAR NOT NULL, trial_id VARCHAR NOT NULL, position BIGINT NOT NULL,

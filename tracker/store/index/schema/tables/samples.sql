@@ -16,7 +16,9 @@ CREATE TABLE samples (
   tokens BIGINT,
   chance DOUBLE,
   stratum VARCHAR,
-  stratum_rows BIGINT
+  stratum_rows BIGINT,
+  scored_again_at TIMESTAMP,
+  evaluated_score DOUBLE
 );
 
 CREATE TABLE sample_files (

@@ -20,6 +20,14 @@ CREATE TABLE scores (
 COMMENT ON TABLE scores IS
   'what a scorer beside the task''s own gave a sample, by metric; the task''s own is samples.score';
 
+CREATE TABLE scored_again (
+  study_id VARCHAR NOT NULL, task VARCHAR NOT NULL, scorer VARCHAR NOT NULL,
+  scorer_version VARCHAR NOT NULL, params VARCHAR, beside_because VARCHAR,
+  evaluations BIGINT NOT NULL, scored_at TIMESTAMP, position BIGINT NOT NULL
+);
+COMMENT ON TABLE scored_again IS
+  'kept answers of a study that were scored again, a row a scoring; its figures are in scorings';
+
 CREATE TABLE verdicts (
   study_id VARCHAR NOT NULL, trial_id VARCHAR NOT NULL, fidelity VARCHAR NOT NULL,
   task VARCHAR NOT NULL, sample_id VARCHAR NOT NULL, sample_hash VARCHAR NOT NULL,

@@ -1,6 +1,6 @@
-import { type AnswersScored, ScoreRow, VerdictRow } from "../../../core/mod.ts";
-import { adds, type Change, moment } from "./change.ts";
-import { keptInStore, readKept } from "./kept_file.ts";
+import { type AnswersScored, ScoreRow, VerdictRow } from "../../../../core/mod.ts";
+import { adds, type Change, moment } from "../change.ts";
+import { keptInStore, readKept } from "../kept_file.ts";
 
 /** What is gone where the answers themselves are replaced. */
 export const SCORED_TABLES = ["scorings", "scores", "verdicts"] as const;
