@@ -5,17 +5,15 @@ from __future__ import annotations
 import importlib
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from pare_backends.evaluation.asked import AskedTask
-from pare_backends.evaluation.chat_template import use_chat_template
+from pare_backends.evaluation.asked import AskedTask, TaskRows
 from pare_backends.evaluation.harness import ask_harness
-from pare_backends.evaluation.likelihood import OriginalAnswers, run_likelihood
-from pare_backends.evaluation.original.distributions import Original
+from pare_backends.evaluation.likelihood import run_likelihood
 from pare_backends.evaluation.outcome import TaskOutcome, measurements
-from pare_backends.evaluation.perplexity import TextReader, ask_windows, windows
+from pare_backends.evaluation.perplexity import ask_windows, windows
 from pare_backends.evaluation.samples_file import write_samples
 from pare_backends.evaluation.scoring.beside import Output, score_beside
 from pare_backends.evaluation.scoring.context import Surroundings
@@ -23,7 +21,7 @@ from pare_backends.evaluation.scoring.programs import runnable
 from pare_backends.evaluation.scoring.summing import scored_outcome
 from pare_backends.evaluation.served.endpoint import Endpoint
 from pare_backends.evaluation.served.served_tasks import Refusals
-from pare_backends.evaluation.tasks.documents import Documents, load_documents
+from pare_backends.evaluation.tasks.documents import load_documents
 from pare_backends.evaluation.tasks.lm_groups import group_measurements
 from pare_backends.evaluation.tasks.records import file_sha256
 from pare_backends.evaluation.tasks.wire_task import SampleSelection, WireTask
@@ -32,14 +30,12 @@ from pare_backends.measuring.answering import (
     EvaluationRuntime,
     Opened,
     OriginalModel,
-    is_original,
     open_answering,
-    packed_model,
+    original_answers,
 )
 from pare_backends.progress import Report
 
 if TYPE_CHECKING:
-    from pare_backends.evaluation.packed.language_model import PackedLM
     from pare_backends.evaluation.served.model import ServedLM
 
 
@@ -76,15 +72,6 @@ class EvaluateRequest:
 
 
 @dataclass(frozen=True)
-class Asked:
-    """Tasks that can be measured, with their selected rows and their documents."""
-
-    request: EvaluateRequest
-    rows: dict[str, list[int]]
-    documents: dict[str, Documents]
-
-
-@dataclass(frozen=True)
 class Measured:
     """A task that was asked and scored."""
 
@@ -96,42 +83,50 @@ class Measured:
 def run(request: EvaluateRequest, report: Report) -> dict[str, Any]:
     """Measures every task on its selected rows; writes the samples as a Parquet file."""
     refusals = Refusals()
-    asked, opened = _open(_read(request, report, refusals), report)
-    request = asked.request
-    around = Surroundings(
-        report, opened.answers, not request.allow_unsafe_code, _judge(request, report)
-    )
+    asked = _read(request, report, refusals)
+    opened = _open(request, asked, report)
+    judge = _judge(request, asked, report)
+    around = Surroundings(report, opened.reader.answers, not request.allow_unsafe_code, judge)
     with report.span("evaluate", library=True):
-        measured = _measure(asked, opened, around, refusals)
+        measured = _measure(request, asked, opened, around, refusals)
     outcomes = [one.outcome for one in measured]
     refusals.require_some(outcomes)
     scored = _score_beside(request, measured, around, opened.device, refusals)
     return {**_told(request, opened, outcomes), "refused": refusals.rows, "scored": scored}
 
 
-def _read(request: EvaluateRequest, report: Report, refusals: Refusals) -> Asked:
+def _read(request: EvaluateRequest, report: Report, refusals: Refusals) -> list[TaskRows]:
     """What is to be measured; tasks that cannot be are left to the refusals."""
     _require_name(request.fidelity)
-    rows = _selected(request)
-    left = runnable(request.tasks, request.allow_unsafe_code, report, refusals)
-    return Asked(
-        replace(request, tasks=left), rows, {task.task: load_documents(task) for task in left}
-    )
+    chosen = {selection.task: selection for selection in request.selections}
+    for task in request.tasks:
+        if task.task not in chosen or not chosen[task.task].rows:
+            raise CallFailure("bad_input", f"Cannot evaluate {task.task}: no rows are selected")
+    apart: dict[str, list[set[int]]] = {}
+    for selection in request.batched_apart:
+        apart.setdefault(selection.task, []).append(set(selection.rows))
+    return [
+        TaskRows(
+            task,
+            load_documents(task),
+            sorted(set(chosen[task.task].rows)),
+            apart.get(task.task, []),
+            chosen[task.task].weigh_strata,
+        )
+        for task in runnable(request.tasks, request.allow_unsafe_code, report, refusals)
+    ]
 
 
-def _open(asked: Asked, report: Report) -> tuple[Asked, Opened]:
+def _open(request: EvaluateRequest, asked: Sequence[TaskRows], report: Report) -> Opened:
     """The model that answers, once it is known that it can be asked all this."""
-    request = asked.request
     with report.span("load", library=True):
-        if any(task.window_tokens is None for task in request.tasks):
+        if any(one.task.window_tokens is None for one in asked):
             importlib.import_module("lm_eval.models.huggingface")  # 2 s, lm-eval's own
         opened = open_answering(request, report)
-    _require_scorable(request, opened.model)
-    if request.runtime is not None:
-        request = replace(request, batch_size=min(request.batch_size, opened.model.largest_batch))
-    for task in request.tasks:
-        _require_rows(task, asked.rows[task.task], asked.documents[task.task], opened.tokenizer)
-    return replace(asked, request=request), opened
+    _require_scorable(request, opened.reader.model)
+    for one in asked:
+        _require_rows(one, opened.reader.tokenizer)
+    return opened
 
 
 def _told(
@@ -165,21 +160,8 @@ def _require_name(fidelity: str) -> None:
         )
 
 
-def _selected(request: EvaluateRequest) -> dict[str, list[int]]:
-    """Rows by task, ascending and each once."""
-    found = {selection.task: selection.rows for selection in request.selections}
-    for task in request.tasks:
-        if not found.get(task.task):
-            raise CallFailure("bad_input", f"Cannot evaluate {task.task}: no rows are selected")
-    return {name: sorted(set(rows)) for name, rows in found.items()}
-
-
-def _weighed(request: EvaluateRequest) -> set[str]:
-    """Tasks whose strata count by their rows."""
-    return {selection.task for selection in request.selections if selection.weigh_strata}
-
-
-def _require_rows(task: WireTask, rows: list[int], documents: Documents, tokenizer: Any) -> None:
+def _require_rows(asked: TaskRows, tokenizer: Any) -> None:
+    task, rows, documents = asked.task, asked.rows, asked.documents
     is_text = task.window_tokens is not None
     total = len(windows(task, documents, tokenizer)) if is_text else len(documents.rows)
     if rows[0] < 0 or rows[-1] >= total:
@@ -215,38 +197,17 @@ def _in_runtime(request: EvaluateRequest, opened: Opened, row: dict[str, Any]) -
     return {
         "metric": f"runtime_{row['metric']}",
         "runtime": name,
-        "numerics": opened.model.numerics,
+        "numerics": opened.reader.model.numerics,
     }
 
 
-def _answers_of(
-    request: EvaluateRequest, original: Original | None, opened: Opened, report: Report
-) -> OriginalAnswers:
-    """Whose answers are scored: those of the study's uncompressed model."""
-    if original is None:
-        raise CallFailure(
-            "bad_input", "Cannot score the original's answers: the request names no original"
-        )
-
-    def load() -> PackedLM:
-        from pare_backends.checkpoint.load import load_dequantized
-        from pare_backends.evaluation.packed.language_model import PackedLM
-
-        with report.span("load", library=True):
-            loaded, tokenizer = load_dequantized(original.directory)[:2]
-        model = PackedLM(loaded, tokenizer, request.batch_size, report)
-        if request.chat_template:
-            use_chat_template(model, tokenizer)
-        return model
-
-    return OriginalAnswers(original, is_original(request, original), load)
-
-
-def _judge(request: EvaluateRequest, report: Report) -> Callable[[], ServedLM] | None:
+def _judge(
+    request: EvaluateRequest, asked: Sequence[TaskRows], report: Report
+) -> Callable[[], ServedLM] | None:
     """Opens the judge that was named; None: none was."""
     if request.judge is None:
         return None
-    if not any(one.judges for task in request.tasks for one in task.scorers):
+    if not any(one.judges for rows in asked for one in rows.task.scorers):
         report.alert("judge_unused", "no task was measured whose answers the judge could read")
     from pare_backends.evaluation.served.judge import judge_opener
 
@@ -255,43 +216,26 @@ def _judge(request: EvaluateRequest, report: Report) -> Callable[[], ServedLM] |
 
 
 def _measure(
-    asked: Asked, opened: Opened, around: Surroundings, refusals: Refusals
+    request: EvaluateRequest,
+    asked: Sequence[TaskRows],
+    opened: Opened,
+    around: Surroundings,
+    refusals: Refusals,
 ) -> list[Measured]:
     """Every task asked and scored by its own scorer; one that cannot be is left to the refusals."""
-    request, weighed = asked.request, _weighed(asked.request)
-    harness, found = packed_model(request, opened, around.report), list[Measured]()
-    apart: dict[str, list[set[int]]] = {}
-    for selection in request.batched_apart:
-        apart.setdefault(selection.task, []).append(set(selection.rows))
-    for task in request.tasks:
-        read, chosen = asked.documents[task.task], asked.rows[task.task]
-        first, counts = apart.get(task.task, []), task.task in weighed
-        with refusals.of(task):
-            if task.window_tokens is not None:
-                reader = _reader(request, opened, around.report)
-                answers = ask_windows(task, read, chosen, reader, first)
+    found: list[Measured] = []
+    for one in asked:
+        with refusals.of(one.task):
+            if one.task.window_tokens is not None:
+                answers = ask_windows(one, opened.reader)
             elif request.likelihood:
-                source = _answers_of(request, opened.original, opened, around.report)
-                scored = run_likelihood(task, read, chosen, harness(), source, first, counts)
-                found.append(Measured(scored, None))
+                source = original_answers(opened.reader, request.chat_template)
+                found.append(Measured(run_likelihood(one, opened.packed(), source), None))
                 continue
             else:
-                answers = ask_harness(task, read, chosen, harness(), first)
-            found.append(Measured(scored_outcome(answers, around, counts), answers))
+                answers = ask_harness(one, opened.packed())
+            found.append(Measured(scored_outcome(answers, around, one.weighed), answers))
     return found
-
-
-def _reader(request: EvaluateRequest, opened: Opened, report: Report) -> TextReader:
-    return TextReader(
-        opened.model,
-        opened.tokenizer,
-        request.batch_size,
-        report,
-        opened.answers,
-        opened.original,
-        opened.model if is_original(request, opened.original) else None,
-        request.evict_after or "",
-    )
 
 
 def _score_beside(

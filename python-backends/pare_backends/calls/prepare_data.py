@@ -20,7 +20,6 @@ from pare_backends.evaluation.task_needs import (
     require_window,
 )
 from pare_backends.evaluation.tasks.documents import Documents, full_definition, load_documents
-from pare_backends.evaluation.tasks.groups import groups_of
 from pare_backends.evaluation.tasks.records import file_sha256
 from pare_backends.evaluation.tasks.selection import drawn_order
 from pare_backends.evaluation.tasks.task_check import check_task
@@ -115,7 +114,7 @@ def _task_rows(
     else:
         require_definition_fits(task.task, full_definition(task), context)
     total = len(every) if perplexity else len(documents.rows)
-    groups = None if perplexity else groups_of(task.definition or {})
+    groups = None if perplexity else task.groups
     return {
         "task": task.task,
         "rows": total,

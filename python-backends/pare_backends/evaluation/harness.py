@@ -8,8 +8,7 @@ from collections.abc import Container, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from pare_backends.evaluation.answers import split_apart
-from pare_backends.evaluation.asked import AskedTask
+from pare_backends.evaluation.asked import AskedTask, TaskRows
 from pare_backends.evaluation.outcome import SampleResult, TaskOutcome
 from pare_backends.evaluation.scoring.answer import Answer
 from pare_backends.evaluation.scoring.context import Surroundings
@@ -18,7 +17,6 @@ from pare_backends.evaluation.scoring.protocol import hashed_definition
 from pare_backends.evaluation.scoring.summing import scored_outcome
 from pare_backends.evaluation.tasks.chance import chances
 from pare_backends.evaluation.tasks.documents import Documents, full_definition
-from pare_backends.evaluation.tasks.groups import groups_of, split_rows
 from pare_backends.evaluation.tasks.lm_task import build_task
 from pare_backends.evaluation.tasks.records import content_hash
 from pare_backends.evaluation.tasks.wire_task import WireTask
@@ -40,29 +38,21 @@ def run_harness(
     """The task's own figure on the rows: they are asked, and its first scorer scores the
     answers. Rows of one of `apart` share no forward pass with others. `weigh_strata`: some stand
     for all, each group by its rows."""
-    asked = ask_harness(task, documents, rows, model, apart)
+    asked = ask_harness(TaskRows(task, documents, rows, apart), model)
     around = Surroundings(model.report, model.answers, sandboxed)
     return scored_outcome(asked, around, weigh_strata)
 
 
-def ask_harness(
-    task: WireTask,
-    documents: Documents,
-    rows: Sequence[int],
-    model: PackedLM | ServedLM,
-    apart: Sequence[Container[int]] = (),
-) -> AskedTask:
+def ask_harness(asking: TaskRows, model: PackedLM | ServedLM) -> AskedTask:
     """The rows by lm-eval's own templates and requests. A task of groups is asked group by
     group, as each has prompts of its own."""
     import lm_eval
 
-    groups = groups_of(task.definition or {})
-    by_group = split_rows(groups, documents.rows, rows)
-    parts = [piece for part in by_group for piece in split_apart(part, apart)]
+    task, documents, rows = asking.task, asking.documents, asking.rows
     asked, reused = model.asked, model.answers.reused
     found: dict[int, tuple[SampleResult, Answer]] = {}
     model.label = task.task
-    for part in parts:
+    for part in asking.parts():
         model.share = (len(found), len(part), len(rows))
         results = _ask_part(task, documents, part, model)
         found.update(zip(part, results, strict=True))

@@ -4,11 +4,11 @@ lost of them is seen by one forward pass a sample, without a generation."""
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from pare_backends.evaluation.answers import split_apart
+from pare_backends.evaluation.asked import TaskRows
 from pare_backends.evaluation.original.distributions import Original
 from pare_backends.evaluation.original.written import (
     Prompt,
@@ -19,7 +19,7 @@ from pare_backends.evaluation.original.written import (
 from pare_backends.evaluation.outcome import SampleResult, TaskOutcome
 from pare_backends.evaluation.strata import mean_by
 from pare_backends.evaluation.tasks.documents import Documents
-from pare_backends.evaluation.tasks.groups import groups_of, rows_by_group, split_rows
+from pare_backends.evaluation.tasks.groups import rows_by_group
 from pare_backends.evaluation.tasks.lm_task import build_task
 from pare_backends.evaluation.tasks.records import content_hash
 from pare_backends.evaluation.tasks.wire_task import WireTask
@@ -43,28 +43,20 @@ class OriginalAnswers:
     """Reads the original, where its answers are not kept and another model is in memory."""
 
 
-def run_likelihood(
-    task: WireTask,
-    documents: Documents,
-    rows: Sequence[int],
-    model: PackedLM,
-    source: OriginalAnswers,
-    apart: Sequence[Container[int]] = (),
-    weigh_strata: bool = False,
-) -> TaskOutcome:
+def run_likelihood(asking: TaskRows, model: PackedLM, source: OriginalAnswers) -> TaskOutcome:
     """Mean over the rows of what a token of the original's answer is less likely under the model
-    than under the original, in nats. apart: sets of rows whose generations share no forward pass
-    with others, so that later rungs of the original take them over. A sample's score is the
+    than under the original, in nats. Generations of rows that are asked apart share no forward
+    pass with others, so that later rungs of the original take them over. A sample's score is the
     log-likelihood of a token under the model."""
     import lm_eval
 
-    groups = groups_of(task.definition or {})
+    task, documents, rows = asking.task, asking.documents, asking.rows
+    groups = task.groups
     asked, reused = model.asked, model.answers.reused
     model.label = task.task
     found: dict[int, tuple[SampleResult, Written]] = {}
-    for group in split_rows(groups, documents.rows, rows):
-        for part in split_apart(group, apart):
-            found.update(zip(part, _run_part(task, documents, part, model, source), strict=True))
+    for part in asking.parts():
+        found.update(zip(part, _run_part(task, documents, part, model, source), strict=True))
     samples = [found[row][0] for row in rows]
     drops = [
         one.log_likelihood / one.tokens - sample.score
@@ -73,7 +65,7 @@ def run_likelihood(
     names = [] if groups is None else [groups.of(documents.rows[row]) for row in rows]
     sizes = None
     if groups is not None:
-        if weigh_strata and len(rows) < len(documents.rows):
+        if asking.weighed and len(rows) < len(documents.rows):
             sizes = rows_by_group(groups, documents.rows)
         samples = [
             replace(one, stratum=name, stratum_rows=None if sizes is None else sizes[name])

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from pare_backends.cache.policy import chooses_by_content
 from pare_backends.checkpoint.empty_model import context_length
 from pare_backends.evaluation.answers import Answers, split_apart
-from pare_backends.evaluation.asked import AskedTask
+from pare_backends.evaluation.asked import AskedTask, TaskRows
 from pare_backends.evaluation.original.distance import WindowDistance, window_distance
 from pare_backends.evaluation.original.distributions import FORMAT, Original, keep
 from pare_backends.evaluation.original.figures import distance_figures
@@ -90,19 +90,13 @@ def run_perplexity(
     apart: Sequence[Container[int]] = (),
 ) -> TaskOutcome:
     """As `ask_windows`, and the task's own figure of it."""
-    asked = ask_windows(task, documents, rows, reader, apart)
+    asked = ask_windows(TaskRows(task, documents, rows, apart), reader)
     return scored_outcome(asked, Surroundings(reader.report, reader.answers))
 
 
-def ask_windows(
-    task: WireTask,
-    documents: Documents,
-    rows: Sequence[int],
-    reader: TextReader,
-    apart: Sequence[Container[int]] = (),
-) -> AskedTask:
-    """What the model says of the windows that `rows` numbers, those of each set of `apart` in
-    batches of their own."""
+def ask_windows(asking: TaskRows, reader: TextReader) -> AskedTask:
+    """What the model says of windows of a text."""
+    task, documents, rows = asking.task, asking.documents, asking.rows
     model, original, answers = reader.model, reader.original, reader.answers
     evict_after = reader.evict_after
     before = answers.reused
@@ -117,7 +111,7 @@ def ask_windows(
     cut_after = [f"{evict_after} of {context} tokens"] if evict_after else []
     per_batch = max(1, reader.batch_size * TOKENS_PER_BATCH // len(chosen[0]))
     found: dict[int, tuple[float, WindowDistance | None, float]] = {}
-    for part in split_apart(rows, apart):
+    for part in split_apart(rows, asking.apart):
         for start in range(0, len(part), per_batch):
             numbers = part[start : start + per_batch]
             batch = [every[row] for row in numbers]

@@ -6,17 +6,22 @@ import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from pare_backends.evaluation.answers import Answers
 from pare_backends.evaluation.chat_template import use_chat_template
+from pare_backends.evaluation.likelihood import OriginalAnswers
 from pare_backends.evaluation.original.distributions import Original, original_model
+from pare_backends.evaluation.perplexity import TextReader
 from pare_backends.evaluation.served.endpoint import Endpoint
 from pare_backends.evaluation.served.served_tasks import open_served
 from pare_backends.evaluation.tasks.wire_task import WireTask
 from pare_backends.failures import CallFailure
 from pare_backends.progress import Report
 from pare_backends.runtimes.registry import add_runtime, open_model
+
+if TYPE_CHECKING:
+    from pare_backends.evaluation.packed.language_model import PackedLM
 
 
 @dataclass(frozen=True)
@@ -73,30 +78,70 @@ class Answering(Protocol):
 class Opened:
     """What answers: a model in memory, one in a runtime, or one behind a server."""
 
-    model: Any
-    tokenizer: Any
     numerics: str
-    answers: Answers
-    original: Original | None
-    """None: text is not held against it."""
+    reader: TextReader
+    """The model as it reads texts, with what it answered before."""
+    packed: Callable[[], Any]
+    """The same as lm-eval's model, made when a task asks it."""
 
     @property
     def device(self) -> str:
         """Where it runs."""
-        device = getattr(self.model, "device", None)
-        return "endpoint" if hasattr(self.model, "client") else str(device.type if device else "")
+        model = self.reader.model
+        device = getattr(model, "device", None)
+        return "endpoint" if hasattr(model, "client") else str(device.type if device else "")
 
 
 def open_answering(request: Answering, report: Report) -> Opened:
+    size = request.batch_size
     if request.endpoint is not None:
         model, tokenizer, numerics = open_served(request.endpoint, request.answers_path, report)
         if request.chat_template:
             use_chat_template(model, tokenizer)
-        return Opened(model, tokenizer, numerics, model.answers, None)
+        served = TextReader(model, tokenizer, size, report, model.answers)
+        return Opened(numerics, served, lambda: model)
     model, tokenizer, numerics = _load(request, report)
+    if request.runtime is not None:
+        size = min(size, model.largest_batch)
     path = None if request.answers_path is None else Path(request.answers_path)
     answers = Answers(path, f"{model.device.type}, {report.threads} threads")
-    return Opened(model, tokenizer, numerics, answers, _original(request, tokenizer))
+    original = _original(request, tokenizer)
+    is_original = original is not None and Path(request.artifact_dir) == original.directory
+    loaded, evict_after = model if is_original else None, request.evict_after or ""
+    reader = TextReader(model, tokenizer, size, report, answers, original, loaded, evict_after)
+    # Nothing is kept where it fails: no later task may run without the template.
+    packed = functools.cache(lambda: _packed(reader, request.chat_template))
+    return Opened(numerics, reader, packed)
+
+
+def _packed(reader: TextReader, chat_template: bool) -> PackedLM:
+    from pare_backends.evaluation.packed.language_model import PackedLM
+
+    packed = PackedLM(
+        reader.model, reader.tokenizer, reader.batch_size, reader.report, reader.answers
+    )
+    packed.evict_after = reader.evict_after
+    if chat_template:
+        use_chat_template(packed, reader.tokenizer)
+    return packed
+
+
+def original_answers(reader: TextReader, chat_template: bool) -> OriginalAnswers:
+    """Whose answers are scored: those of the study's uncompressed model."""
+    original, report = reader.original, reader.report
+    if original is None:
+        raise CallFailure(
+            "bad_input", "Cannot score the original's answers: the request names no original"
+        )
+
+    def load() -> PackedLM:
+        from pare_backends.checkpoint.load import load_dequantized
+
+        with report.span("load", library=True):
+            loaded, tokenizer = load_dequantized(original.directory)[:2]
+        return _packed(TextReader(loaded, tokenizer, reader.batch_size, report), chat_template)
+
+    return OriginalAnswers(original, reader.loaded is not None, load)
 
 
 def _load(request: Answering, report: Report) -> tuple[Any, Any, str]:
@@ -147,27 +192,3 @@ def _original(request: Answering, tokenizer: Any) -> Original | None:
     if given is None or elsewhere or not compared:
         return None
     return original_model(given.artifact_dir, given.artifact_id, given.cache_dir, tokenizer)
-
-
-def is_original(request: Answering, original: Original | None) -> bool:
-    """Whether what answers is the uncompressed model itself."""
-    return original is not None and Path(request.artifact_dir) == original.directory
-
-
-def packed_model(request: Answering, opened: Opened, report: Report) -> Callable[[], Any]:
-    """lm-eval's model over what answers, made when a task asks it."""
-
-    @functools.cache  # nothing is kept where it fails: no later task may run without the template
-    def made() -> Any:
-        if request.endpoint is not None:
-            return opened.model
-        from pare_backends.evaluation.packed.language_model import PackedLM
-
-        size = request.batch_size
-        packed = PackedLM(opened.model, opened.tokenizer, size, report, opened.answers)
-        packed.evict_after = request.evict_after or ""
-        if request.chat_template:
-            use_chat_template(packed, opened.tokenizer)
-        return packed
-
-    return made

@@ -8,7 +8,7 @@ from typing import Any
 
 from pare_backends.evaluation.scoring.answer import OWN, Answer, Score
 from pare_backends.evaluation.scoring.context import Scoring
-from pare_backends.evaluation.tasks.groups import groups_of, split_rows
+from pare_backends.evaluation.tasks.groups import split_rows
 from pare_backends.evaluation.tasks.lm_task import build_task
 from pare_backends.failures import CallFailure
 
@@ -25,7 +25,7 @@ def score_all(scoring: Scoring, params: Params) -> list[Score]:
     documents = scoring.documents.rows
     answers = dict(zip(scoring.rows, scoring.answers, strict=True))
     found: dict[int, Score] = {}
-    for part in split_rows(groups_of(scoring.task.definition or {}), documents, scoring.rows):
+    for part in split_rows(scoring.task.groups, documents, scoring.rows):
         scores = _score_part(scoring, part, [answers[row] for row in part], params)
         found.update(zip(part, scores, strict=True))
     return [found[row] for row in scoring.rows]

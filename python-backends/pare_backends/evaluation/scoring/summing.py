@@ -12,14 +12,9 @@ from pare_backends.evaluation.scoring.answer import Score
 from pare_backends.evaluation.scoring.context import Scoring, Surroundings
 from pare_backends.evaluation.scoring.protocol import named_part, scorer_part
 from pare_backends.evaluation.scoring.scorer import module_of, score_answers
+from pare_backends.evaluation.scoring.slices import Sampled, how_weighed, slice_scores
 from pare_backends.evaluation.strata import mean_by, mean_chance
-from pare_backends.evaluation.tasks.groups import (
-    Sampled,
-    groups_of,
-    how_weighed,
-    rows_by_group,
-    slice_scores,
-)
+from pare_backends.evaluation.tasks.groups import rows_by_group
 from pare_backends.evaluation.tasks.records import content_hash
 from pare_backends.evaluation.tasks.task_document import check_shares
 from pare_backends.evaluation.tasks.wire_task import WireScorer
@@ -48,7 +43,7 @@ def scored_outcome(
     value, error = mean_by(names, values, sizes)
     if hasattr(module, "figure"):
         value, error = module.figure(value, error)
-    groups = groups_of(task.definition or {})
+    groups = task.groups
     weighing = how_weighed(groups, sampled) if groups is not None and sampled.weighed else None
     protocol, parts = _protocol(asked, (weighing, sampled.rows) if weighing else None)
     own = module.slices(task, scores, scorer.metrics[0].metric) if hasattr(module, "slices") else []
@@ -112,7 +107,7 @@ def _sampled(
     asked: AskedTask, samples: list[SampleResult], weigh_strata: bool
 ) -> tuple[Sampled, list[SampleResult]]:
     """The samples by the groups of the task, where it has some, and each sample's own."""
-    rows, groups = asked.documents.rows, groups_of(asked.task.definition or {})
+    rows, groups = asked.documents.rows, asked.task.groups
     names = [] if groups is None else [groups.of(rows[row]) for row in asked.rows]
     sampled = Sampled(
         names,
@@ -210,7 +205,7 @@ def _group_slices(
     """Of a task of groups each group's figure, where every sample is scored by the task's own
     metric: as an evaluation tells them."""
     metric = scoring.scorer.metrics[0].metric
-    groups = groups_of(scoring.task.definition or {})
+    groups = scoring.task.groups
     known = all(metric in one.values for one in scores) and all(one.stratum for one in samples)
     if groups is None or metric != scoring.task.reported_metric or not known:
         return []

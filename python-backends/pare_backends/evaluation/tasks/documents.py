@@ -54,7 +54,7 @@ def full_definition(task: WireTask, group: str | None = None) -> dict[str, Any]:
     task folder, such as `lambada/lambada_openai.yaml`; where the task has groups with documents of
     their own, with the one of `group`."""
     definition = dict(task.definition or {})
-    groups = groups_of(definition)
+    groups = task.groups
     include = definition.pop("include", None)
     if group is not None and groups is not None and groups.include is not None:
         include = groups.include.format(group)

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from pare_backends.evaluation.tasks.documents import Documents, full_definition
-from pare_backends.evaluation.tasks.groups import groups_of
 from pare_backends.evaluation.tasks.records import Row
 from pare_backends.evaluation.tasks.templates import sandbox_templates
 from pare_backends.evaluation.tasks.wire_task import WireTask
@@ -29,8 +28,7 @@ def build_task(
     from lm_eval.api.task import ConfigurableTask
 
     chosen = [documents.rows[row] for row in rows]
-    groups = groups_of(task.definition or {})
-    group = None if groups is None else groups.of(chosen[0])
+    group = None if task.groups is None else task.groups.of(chosen[0])
     definition = full_definition(task, group)
     examples = _examples(task, documents, group)
 
@@ -75,7 +73,7 @@ def build_task(
 
 def _examples(task: WireTask, documents: Documents, group: str | None) -> list[Row]:
     """The rows that examples are taken from: of the group, where there is one."""
-    groups = groups_of(task.definition or {})
+    groups = task.groups
     if groups is None or group is None or not documents.examples:
         return documents.examples
     own = [row for row in documents.examples if groups.of(row) == group]

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from pare_backends.evaluation.tasks.groups import Groups, groups_of
+
 
 @dataclass(frozen=True)
 class GroupMember:
@@ -63,6 +65,11 @@ class WireTask:
     chance: float | None = None
     """Score of guessing, where its definition says."""
     member_of: list[GroupMember] = field(default_factory=list)
+
+    @property
+    def groups(self) -> Groups | None:
+        """How its rows fall into groups; None: they do not."""
+        return groups_of(self.definition or {})
 
 
 @dataclass(frozen=True)
