@@ -65,32 +65,24 @@ export function choice<const V extends KnobValue>(
   return { kind: "choice", choices, minimum: null, maximum: null, log: false, ...options };
 }
 
-/** A whole number from minimum to maximum, both included. */
-export function integer(options: {
+interface NumberOptions {
   minimum: number;
   maximum: number;
   default: number;
   unit: string;
   description: string;
   log?: boolean;
-  takes?: "windows" | "tokens";
   aliases?: readonly string[];
   only_where?: NonNullable<Knob["only_where"]>;
-}): Knob<number> {
+}
+
+/** A whole number from minimum to maximum, both included. */
+export function integer(options: NumberOptions & Pick<Knob, "takes">): Knob<number> {
   return { kind: "integer", choices: null, log: false, ...options };
 }
 
 /** A real number from minimum to maximum, both included. */
-export function real(options: {
-  minimum: number;
-  maximum: number;
-  default: number;
-  unit: string;
-  description: string;
-  log?: boolean;
-  aliases?: readonly string[];
-  only_where?: NonNullable<Knob["only_where"]>;
-}): Knob<number> {
+export function real(options: NumberOptions): Knob<number> {
   return { kind: "real", choices: null, log: false, ...options };
 }
 

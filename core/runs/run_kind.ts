@@ -47,6 +47,15 @@ export interface RunShown {
   readonly rows: "trials" | "scores";
 }
 
+/** What a run of trials shows; one whose kind has nothing of its own leaves that part out. */
+export const TRIALS_SHOWN: RunShown = {
+  parts: [
+    ...["title", "answer", "asked", "assumed", "own", "front", "trials", "comparison"] as const,
+    ...["failures", "decisions", "measured", "limits", "next", "run_again", "cite"] as const,
+  ],
+  rows: "trials",
+};
+
 /** How a model is asked where it does not lie here, or is not asked in plain prompts. */
 export interface Asking {
   /** Absent: the model lies here. */

@@ -1,5 +1,5 @@
 import { recommend } from "../../advice/recommend.ts";
-import { defineKind } from "../run_kind.ts";
+import { defineKind, TRIALS_SHOWN } from "../run_kind.ts";
 import { SEARCH_NEEDS } from "./needs.ts";
 import { runStudy } from "./run_search.ts";
 
@@ -9,25 +9,7 @@ export const search = defineKind("search", {}, {
   does: "searches by itself",
   does_again: "searches anew",
   needs: SEARCH_NEEDS,
-  shown: {
-    parts: [
-      "title",
-      "answer",
-      "asked",
-      "assumed",
-      "front",
-      "trials",
-      "comparison",
-      "failures",
-      "decisions",
-      "measured",
-      "limits",
-      "next",
-      "run_again",
-      "cite",
-    ],
-    rows: "trials",
-  },
+  shown: TRIALS_SHOWN,
   drive: runStudy,
   choose: recommend,
 });

@@ -1,5 +1,5 @@
 import type { RunRequest } from "../../schemas/request.ts";
-import { defineKind } from "../run_kind.ts";
+import { defineKind, TRIALS_SHOWN } from "../run_kind.ts";
 import { stagedChoice } from "./choice.ts";
 import { STAGES_NEEDS } from "./needs.ts";
 import { StagesPlan } from "./plan.ts";
@@ -16,26 +16,7 @@ export const stages = defineKind("stages", plan, {
   does: "runs the stages of its document",
   does_again: "runs its stages anew",
   needs: STAGES_NEEDS,
-  shown: {
-    parts: [
-      "title",
-      "answer",
-      "asked",
-      "assumed",
-      "own",
-      "front",
-      "trials",
-      "comparison",
-      "failures",
-      "decisions",
-      "measured",
-      "limits",
-      "next",
-      "run_again",
-      "cite",
-    ],
-    rows: "trials",
-  },
+  shown: TRIALS_SHOWN,
   complete: stagesRequest,
   actions: ({ stages: { stages } }) =>
     stages.flatMap(({ actions, adjustments, attempts }) =>

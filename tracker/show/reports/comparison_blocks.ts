@@ -21,15 +21,22 @@ function aboveChance({ retention }: TaskComparison): string {
     : `undefined: ${retention.undefined_because}`;
 }
 
-function row(trial: string, one: TaskComparison, existing: number | undefined): string[] {
+/** A trial's task beside the original's: name, metric, samples, both scores and their difference. */
+export function comparedCells(one: TaskComparison): string[] {
   return [
-    trial,
     one.task,
     metricWords(one.metric),
     String(one.n),
     number(one.reference),
     number(one.score),
     differenceText({ ...one, value: one.difference }),
+  ];
+}
+
+function row(trial: string, one: TaskComparison, existing: number | undefined): string[] {
+  return [
+    trial,
+    ...comparedCells(one),
     number(one.p_value),
     number(one.p_adjusted),
     number(one.retention?.plain),

@@ -1,12 +1,12 @@
 import { stringify } from "yaml";
-import { isQualityMetric, type Measurement, metricWords, trialName } from "../../../../core/mod.ts";
-import { differenceText } from "../../view/difference_text.ts";
+import { isQualityMetric, type Measurement, trialName } from "../../../../core/mod.ts";
 import { bytes, number, percent } from "../../view/number_text.ts";
 import { modelLabel, type StudyView } from "../../view/study_view.ts";
 import type { TrialRow } from "../../view/trial_rows.ts";
 import { type Authorship, titleOf } from "../answer_blocks.ts";
 import { isQuality } from "../benchmark_blocks.ts";
 import { type Block, heading, list, paragraph, table } from "../blocks.ts";
+import { comparedCells } from "../comparison_blocks.ts";
 import { bibtex } from "../limit_blocks.ts";
 import { renderMarkdown } from "../render_markdown.ts";
 
@@ -98,14 +98,7 @@ function comparisonTable(view: StudyView, row: TrialRow): Block[] {
   if (compared.length === 0) return [];
   return [table(
     ["task", "metric", "samples", "original", "this model", "difference [95 %]"],
-    compared.map((one) => [
-      one.task,
-      metricWords(one.metric),
-      String(one.n),
-      number(one.reference),
-      number(one.score),
-      differenceText({ ...one, value: one.difference }),
-    ]),
+    compared.map(comparedCells),
     "The same samples on both sides, and the interval of the pairs.",
   )];
 }
