@@ -1,6 +1,7 @@
 import { drawOpenPoint, nextInitial, openPoints } from "./open_points.ts";
 import type { Algorithm, SearchState, Suggestion } from "./space.ts";
 import { mutated } from "./surrogate/candidates.ts";
+import { learnedFront } from "./surrogate/learned.ts";
 import { isAllowed, measuredOf, turnsTaken } from "./surrogate/objectives.ts";
 import { surrogate } from "./surrogate/surrogate.ts";
 import { tpe } from "./tpe/tpe.ts";
@@ -17,16 +18,21 @@ function isWide({ space: { dimensions }, directions }: SearchState): boolean {
   return scales && dimensions.length >= WIDE.scales && directions.length >= WIDE.objectives;
 }
 
-/** Before a model is any good: every second point a move from a good one, the others drawn. */
+/** Before a model is any good: what an earlier study found; else every second point a move from a good one. */
 function early(state: SearchState): Suggestion | null {
   const { space, random, near, worthwhile = () => true } = state;
   const isOpen = openPoints(state);
+  // Every second one alone: it may mislead.
+  const known = turnsTaken(state) % 2 === 0 ? learnedFront(state).find(isOpen) : undefined;
+  if (known !== undefined) {
+    return { point: known, mode: "exploit", reason: "on the front of an earlier study" };
+  }
   const good = measuredOf(state).filter(isAllowed);
   const one = <T>(some: readonly T[]) => some[Math.floor(random() * some.length)]!;
   if (good.length > 0 && turnsTaken(state) % 2 === 0) {
-    const known = near?.(one(good).point).filter(isOpen) ?? [];
+    const steps = near?.(one(good).point).filter(isOpen) ?? [];
     for (let move = 0; move < MOVES; move++) {
-      const point = known.length > 0 ? one(known) : mutated(space, one(good).point, random);
+      const point = steps.length > 0 ? one(steps) : mutated(space, one(good).point, random);
       if (isOpen(point) && worthwhile(point)) {
         return { point, mode: "exploit", reason: "a move from a point that did well" };
       }

@@ -49,6 +49,14 @@ export interface Seen {
   readonly violations?: readonly number[];
 }
 
+/** A point that an earlier study measured, with the values that it would have here if all were alike. */
+export interface Learned {
+  readonly point: SpacePoint;
+  readonly values: readonly number[];
+  /** Of its study to this one, from 0 to 1. */
+  readonly likeness: number;
+}
+
 /** What a search algorithm is asked with. It keeps nothing between two askings. */
 export interface SearchState {
   readonly space: Space;
@@ -63,6 +71,8 @@ export interface SearchState {
   expected?(point: SpacePoint): readonly (number | null)[];
   /** Beyond which nothing counts, by objective, such as the original's bytes, or a limit; absent: nobody says. */
   readonly corner?: readonly number[];
+  /** What earlier studies of like models measured; a model takes it as far as it explains what is measured here. */
+  readonly learned?: readonly Learned[];
   /** Points one step from one that was measured, by whoever knows what its values mean; absent: nobody does. */
   near?(point: SpacePoint): readonly SpacePoint[];
   /** Whether a point is worth a trial while too little is measured for a model; absent: every one is. */

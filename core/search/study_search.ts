@@ -8,6 +8,7 @@ import { limitsOf } from "../strategies/compatibility.ts";
 import { predictBytes } from "../strategies/chain.ts";
 import { type AgentMethod, resolveActions } from "../strategies/resolve_action.ts";
 import { isWorthARetry, untried, usableMethods } from "../strategies/untried.ts";
+import { earlierPoints } from "./earlier_points.ts";
 import { figuresOf, foretoldFigures } from "./foretold_figures.ts";
 import { type MethodSpace, methodSpace } from "./method_space.ts";
 import type { SearchState, Seen } from "./space.ts";
@@ -137,6 +138,7 @@ export function studySearch(context: SearchContext): StudySearch {
   const { trials_left } = context.budget;
   const expected = foretoldFigures(context, methods, space, study);
   const corner = studyCorner(study, context.facts);
+  const learned = earlierPoints(context, space, study);
   const state: SearchState = {
     space: open,
     directions: directionsOf(study.spec),
@@ -144,6 +146,7 @@ export function studySearch(context: SearchContext): StudySearch {
     known: knownOf(context, methods, space, study)!,
     ...(expected === undefined ? {} : { expected }),
     ...(corner === null ? {} : { corner }),
+    ...(learned === undefined ? {} : { learned }),
     ...(trials_left === null ? {} : { budget: trials_left + seen.length + left_out.length }),
     random: context.random,
     seed: context.seed,

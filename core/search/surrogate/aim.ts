@@ -1,6 +1,7 @@
 import type { SearchState, SpacePoint } from "../space.ts";
 import { type Features, featuresOf } from "./features.ts";
-import { fitBest, type Model, type Prediction } from "./gaussian_process.ts";
+import type { Model, Prediction } from "./gaussian_process.ts";
+import { type Goal, goalOf, nothing, predicted } from "./goals.ts";
 import {
   expectedImprovement,
   type OpenBoxes,
@@ -8,8 +9,8 @@ import {
   slopingImprovement,
 } from "./improvement.ts";
 import { addChance, chanceOf, hurdlesOf } from "./hurdles.ts";
+import { learnedFront } from "./learned.ts";
 import {
-  bentScale,
   excessOf,
   frontOf,
   isAllowed,
@@ -17,7 +18,6 @@ import {
   measuredOf,
   plainScale,
   referenceOf,
-  type Scale,
 } from "./objectives.ts";
 
 /** Points that models are made of; the best and the latest where there are more. */
@@ -31,9 +31,9 @@ const LEAST_GAIN = 1e-300;
 /** How much a point promises: the logarithm of its expected gain times its chance to be allowed. */
 export interface Aim {
   readonly features: Features;
-  /** Points that may stand on the front, best first by what they add. */
+  /** Points that moves start from: the front's, and those of an earlier study's. */
   readonly front: readonly SpacePoint[];
-  /** Whether slopes can be told: not where a formula knows or expects an objective. */
+  /** Whether slopes can be told: not where a formula or an earlier study foretells an objective. */
   readonly sloping: boolean;
   promise(point: SpacePoint, row: Float64Array): number;
   /** The same with its slopes along coordinates, written to the last argument. */
@@ -72,66 +72,6 @@ function limitedFront(
   );
 }
 
-/** One objective: the scale on which it is minimised, and its model; null: a formula tells it. */
-interface Goal {
-  readonly scale: Scale;
-  readonly model: Model | null;
-  /** What is expected of a point on the scale, before the model: it is of what differs from that. */
-  prior(point: SpacePoint): number;
-}
-
-/** What an objective's model says of a point, what is expected of it counted in; null: it has none. */
-function predicted(
-  { model, prior }: Goal,
-  point: SpacePoint,
-  row: Float64Array,
-): Prediction | null {
-  if (model === null) return null;
-  const { mean, deviation } = model.predict(row);
-  return { mean: mean + prior(point), deviation };
-}
-
-/** What formulas expect of one objective; none: nothing is known, or not of every measured point. */
-function expectedOf({ expected }: SearchState, measured: readonly Measured[], m: number) {
-  const of = (point: SpacePoint) => expected?.(point)[m] ?? null;
-  const all = measured.every(({ point }) => of(point) !== null);
-  return expected === undefined || !all ? null : of;
-}
-
-/**
- * The objective on the scale on which its model explains it best, less what formulas expect of it where
- * that explains the values better than the points alone do.
- */
-function goalOf(
-  state: SearchState,
-  features: Features,
-  rows: readonly Float64Array[],
-  measured: readonly Measured[],
-  m: number,
-): Goal {
-  const direction = state.directions[m]!;
-  const values = measured.map((one) => one.values[m]!);
-  const expected = expectedOf(state, measured, m);
-  const scales = [plainScale(direction), bentScale(direction, values)];
-  const nothing = () => 0;
-  const priorOn = ({ scaled }: Scale) => (point: SpacePoint) => scaled(expected?.(point) ?? NaN);
-  const views = scales.flatMap((scale) => [
-    ...(expected === null ? [] : [{ scale, prior: priorOn(scale) }]),
-    { scale, prior: nothing },
-  ]);
-  const { model, way } = fitBest(
-    features,
-    views.map(({ scale: { scaled, stretch }, prior }) => {
-      const stretches = values.map(stretch);
-      const errors = measured.map(({ errors }, i) => (errors?.[m] ?? 0) * stretches[i]!);
-      const variances = errors.map((error) => error ** 2 || 0);
-      const beyond = measured.map(({ point }, i) => scaled(values[i]!) - prior(point));
-      return { rows, values: beyond, variances, stretches };
-    }),
-  );
-  return { model, ...views[way]! };
-}
-
 /** Models of the objectives, the front that they are to improve, and the boxes that it leaves open. */
 interface Picture {
   readonly goals: readonly Goal[];
@@ -151,7 +91,7 @@ function pictureOf(state: SearchState, features: Features, measured: readonly Me
   const rows = chosen.map(({ point }) => features.rowOf(point));
   const goals = exactOf(state, measured).map((formula, m): Goal =>
     formula
-      ? { scale: plain[m]!, model: null, prior: () => 0 }
+      ? { scale: plain[m]!, model: null, prior: nothing, learns: false }
       : goalOf(state, features, rows, chosen, m)
   );
   const scaled = measured.map(({ values }) =>
@@ -189,7 +129,10 @@ function pictureOf(state: SearchState, features: Features, measured: readonly Me
     goals,
     hurdles,
     boxes: openBoxes(open, reference),
-    parents: parentsOf(members.map(({ one }) => one), measured),
+    parents: [
+      ...parentsOf(members.map(({ one }) => one), measured),
+      ...(goals.some(({ learns }) => learns) ? learnedFront(state) : []),
+    ],
   };
 }
 
@@ -210,7 +153,7 @@ export function aimOf(state: SearchState): Aim {
   const measured = measuredOf(state);
   const { goals, hurdles, boxes, parents } = pictureOf(state, features, measured);
   const formulas = goals.some(({ model }) => model === null);
-  const expecting = state.expected !== undefined;
+  const expecting = state.expected !== undefined || state.learned !== undefined;
   const predictions = (point: SpacePoint, row: Float64Array): Prediction[] => {
     const known = formulas ? state.known?.(point) : undefined;
     return goals.map((goal, m) =>

@@ -17,6 +17,8 @@ export interface SlopingPrediction extends Prediction {
 
 /** A model of one number over a space. */
 export interface Model {
+  /** The deviation where nothing is measured. */
+  readonly spread: number;
   predict(row: Float64Array): Prediction;
   slope(row: Float64Array, coordinates: readonly number[]): SlopingPrediction;
 }
@@ -136,6 +138,7 @@ function processOf({ groupOf, width }: Features, fitted: Fitted): Model {
   };
   const spreadOf = deviation * Math.sqrt(variance);
   return {
+    spread: spreadOf,
     predict(row) {
       const expected = look(row.map((value, k) => value * stretch[k]!));
       return { mean: expected, deviation: spreadOf * unsureOf(inverse, near, n) };

@@ -9,6 +9,7 @@
  *     deno task bench:search --table recorded.json      # another table of recipes that were really run
  *     deno task bench:search --under-way 4              # ours, results out of order, one never
  *     deno task bench:search --problems recorded_recipes --samplers auto_scored   # with layers' scores
+ *     deno task bench:search --learning --seeds 10      # what an earlier study is worth, onto the page
  *     deno task bench:search --front                    # speed of hypervolume and ranks, onto the page
  *     deno task bench:search --page                     # runs nothing: tables and figure of what is kept
  *
@@ -24,6 +25,7 @@ import { parseArgs } from "node:util";
 import { withTable } from "../cells/kept_tables.ts";
 import { CONTINUOUS } from "./problems/continuous_problems.ts";
 import { frontSpeed } from "./front_speed.ts";
+import { learningOf, learningTable } from "./learning.ts";
 import { COMPRESSIONS } from "./problems/compression_problems.ts";
 import { MIXED } from "./problems/mixed_problem.ts";
 import { OWN_NAMES, OWN_SAMPLERS, ownAlgorithm, SCORED } from "./own_samplers.ts";
@@ -44,6 +46,7 @@ const { values: given } = parseArgs({
     quick: { type: "boolean", default: false },
     again: { type: "boolean", default: false },
     front: { type: "boolean", default: false },
+    learning: { type: "boolean", default: false },
     "own-start": { type: "boolean", default: false },
     problems: { type: "string" },
     samplers: { type: "string" },
@@ -174,6 +177,31 @@ async function timeFront(): Promise<void> {
   await writeTables({ front: table });
 }
 
+/** Problems on which an earlier study is learned from; the last two are kept aside. */
+const LEARNT = ["chain", "knee", "factors"];
+
+/** What an earlier study is worth, printed and onto the page; rivals' figures are those of kept runs. */
+async function compareLearning(
+  known: readonly Problem[],
+  kept: readonly SearchRun[],
+): Promise<void> {
+  const problems = known.filter(({ name }) => LEARNT.includes(name));
+  const seeds = Array.from({ length: countOf(given.seeds, 10, "seeds") }, (_, i) => i);
+  const runs = problems.flatMap((problem) =>
+    seeds.map((seed) => {
+      say(`learning on ${problem.name}, seed ${seed}`);
+      return learningOf(problem, seed);
+    })
+  );
+  const rows = samplerRows(kept).filter(({ sampler }) => !OWN_NAMES.includes(sampler));
+  const table = learningTable(runs, (problem) => {
+    const own = rows.filter((row) => row.problem === problem);
+    return own.length === 0 ? null : Math.max(...own.map(({ shares }) => shares[30]?.median ?? 0));
+  });
+  console.log(table);
+  await writeTables({ learning: table });
+}
+
 /** What tells runs apart that are not compared: a folder of each. */
 function kindOf(underWay: number): string {
   if (given["own-start"]) return "own-start";
@@ -187,6 +215,9 @@ async function main(): Promise<void> {
   if (given.page) return await writePage(await keptRuns(join(WHOLE, "runs.jsonl")));
   if (given.job !== undefined) return await runJob(JSON.parse(given.job));
   if (given.front) return await timeFront();
+  if (given.learning) {
+    return await compareLearning(known, await keptRuns(join(WHOLE, "runs.jsonl")));
+  }
   const problems = known.map(({ name }) => name);
   const own = Object.keys(OWN_SAMPLERS);
   const underWay = countOf(given["under-way"], 1, "under-way");

@@ -67,14 +67,16 @@ export interface HowRun {
    * Default: 1, and each is told before the next is asked for.
    */
   readonly under_way?: number;
+  /** Points of the start that are tried first; default: all ten. */
+  readonly start?: number;
 }
 
-/** Runs an algorithm from the seed's start. */
-export function runAlgorithm(
+/** What an algorithm tried from the seed's start, in the order in which it ended. */
+export function outcomesOf(
   problem: Problem,
   { name, algorithm }: { name: string; algorithm: Algorithm },
-  { seed, trials, under_way = 1 }: HowRun,
-): SearchRun {
+  { seed, trials, under_way = 1, start = START }: HowRun,
+): { outcomes: Outcome[]; tried: Seen[]; suggestion_ms: number } {
   const { space } = problem;
   const seen: Seen[] = [];
   const outcomes: Outcome[] = [];
@@ -85,7 +87,7 @@ export function runAlgorithm(
     const { truth: _, ...shown } = outcome;
     seen.push({ point, ...shown });
   };
-  for (const point of startPoints(problem, seed).slice(0, trials)) tell(point);
+  for (const point of startPoints(problem, seed).slice(0, Math.min(start, trials))) tell(point);
   const directions = problem.reference.map(() => "minimize" as const);
   const random = streamRandom(seed, `search ${problem.name}`);
   const order = streamRandom(seed, `order ${problem.name}`);
@@ -124,5 +126,16 @@ export function runAlgorithm(
     tell(open.splice(Math.floor(order() * open.length), 1)[0]!);
   }
   const suggestion_ms = asked === 0 ? 0 : spent / asked;
-  return searchRun(problem, { sampler: name, seed, suggestion_ms }, outcomes, trials);
+  return { outcomes, tried: seen, suggestion_ms };
+}
+
+/** Runs an algorithm from the seed's start. */
+export function runAlgorithm(
+  problem: Problem,
+  sampler: { name: string; algorithm: Algorithm },
+  how: HowRun,
+): SearchRun {
+  const { outcomes, suggestion_ms } = outcomesOf(problem, sampler, how);
+  const run = { sampler: sampler.name, seed: how.seed, suggestion_ms };
+  return searchRun(problem, run, outcomes, how.trials);
 }

@@ -58,7 +58,7 @@ export function samplerRows(runs: readonly SearchRun[]): SamplerRow[] {
 }
 
 /** Percentile bootstrap of a mean over seeds. */
-function bootstrapped(values: readonly number[], label: string): [number, number] {
+export function bootstrapped(values: readonly number[], label: string): [number, number] {
   const random = streamRandom(0, `bootstrap ${label}`);
   const means = Array.from(
     { length: RESAMPLES },
