@@ -10,6 +10,7 @@
  *     deno task bench:search --under-way 4              # ours, results out of order, one never
  *     deno task bench:search --problems recorded_recipes --samplers auto_scored   # with layers' scores
  *     deno task bench:search --learning --seeds 10      # what an earlier study is worth, onto the page
+ *     deno task bench:search --strategist http://host:8000/v1 --seeds 3 --trials 30   # a language model beside ours
  *     deno task bench:search --front                    # speed of hypervolume and ranks, onto the page
  *     deno task bench:search --page                     # runs nothing: tables and figure of what is kept
  *
@@ -22,6 +23,8 @@ import { join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
+import { Strategist } from "../../../core/mod.ts";
+import { chatEndpoint } from "../../../tracker/lab/search/chat_endpoint.ts";
 import { withTable } from "../cells/kept_tables.ts";
 import { CONTINUOUS } from "./problems/continuous_problems.ts";
 import { frontSpeed } from "./front_speed.ts";
@@ -37,6 +40,7 @@ import { runAlgorithm, type SearchRun } from "./run_search.ts";
 import { searchFigure } from "./search_figure.ts";
 import { pageTables } from "./search_page.ts";
 import { pairRows, samplerRows, searchMarkdown } from "./search_table.ts";
+import { raceStrategist } from "./strategist_race.ts";
 
 /** Gaussian processes take seconds a suggestion: their runs are shorter. */
 const GP_TRIALS = 100;
@@ -47,6 +51,8 @@ const { values: given } = parseArgs({
     again: { type: "boolean", default: false },
     front: { type: "boolean", default: false },
     learning: { type: "boolean", default: false },
+    strategist: { type: "string" },
+    model: { type: "string" },
     "own-start": { type: "boolean", default: false },
     problems: { type: "string" },
     samplers: { type: "string" },
@@ -202,6 +208,30 @@ async function compareLearning(
   await writeTables({ learning: table });
 }
 
+/** A language model beside ours, on recorded recipes unless problems are named; the key is the environment's. */
+async function compareStrategist(url: string, known: readonly Problem[]): Promise<void> {
+  const asked = Strategist.parse({ base_url: url, model: given.model ?? null });
+  const key = process.env["STRATEGIST_API_KEY"] ?? process.env["OPENAI_API_KEY"];
+  const names = listOf(given.problems ?? "recorded_recipes", known.map(({ name }) => name), "on");
+  const how = {
+    seeds: countOf(given.seeds, 3, "seeds"),
+    trials: countOf(given.trials, 30, "trials"),
+  };
+  const runs: SearchRun[] = [];
+  for (const name of names) {
+    const chat = chatEndpoint(asked, key);
+    const { ours, theirs } = await raceStrategist(
+      known.find((one) => one.name === name)!,
+      chat,
+      how,
+    );
+    runs.push(...ours, ...theirs);
+    const missed = theirs.reduce((sum, run) => sum + run.missed, 0);
+    say(`${name}: of ${theirs.length} runs ${missed} points were drawn, as the model named none`);
+  }
+  console.log(searchMarkdown(runs, { ours: "auto", own: OWN_NAMES }));
+}
+
 /** What tells runs apart that are not compared: a folder of each. */
 function kindOf(underWay: number): string {
   if (given["own-start"]) return "own-start";
@@ -215,6 +245,7 @@ async function main(): Promise<void> {
   if (given.page) return await writePage(await keptRuns(join(WHOLE, "runs.jsonl")));
   if (given.job !== undefined) return await runJob(JSON.parse(given.job));
   if (given.front) return await timeFront();
+  if (given.strategist !== undefined) return await compareStrategist(given.strategist, known);
   if (given.learning) {
     return await compareLearning(known, await keptRuns(join(WHOLE, "runs.jsonl")));
   }
