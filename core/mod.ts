@@ -26,6 +26,7 @@ export * from "./evidence/constraints.ts";
 export * from "./front/front_probability.ts";
 export * from "./front/front_worlds.ts";
 export * from "./evidence/gates.ts";
+export { goalText } from "./evidence/goals.ts";
 export * from "./evidence/plain_load.ts";
 export * from "./evidence/verification_gate.ts";
 export * from "./evidence/health.ts";

@@ -1,8 +1,9 @@
-import { limitedTask } from "../metrics/metric_words.ts";
+import { goalLimit, limitedTask } from "../metrics/metric_words.ts";
 import type { Facts } from "../schemas/facts.ts";
 import type { Measurement } from "../schemas/measurement.ts";
 import type { Spec } from "../schemas/spec.ts";
 import type { ConstraintVerdict } from "../schemas/trial.ts";
+import { goalVerdicts } from "./goals.ts";
 import type { QualityComparison } from "./quality.ts";
 import { qualityMetric } from "./quality.ts";
 import type { PairedSequence } from "./sequence/paired_sequence.ts";
@@ -30,7 +31,7 @@ export function memoryRow(
 }
 
 /**
- * Every constraint in force with its verdict; quality first. Latency is judged by the trial's own
+ * Every constraint in force with its verdict; quality first, goals against the baseline last. Latency is judged by the trial's own
  * minutes until `comparableStudy` puts it beside the other trials.
  */
 export function checkConstraints(
@@ -39,6 +40,7 @@ export function checkConstraints(
   measurements: readonly Measurement[],
   quality: QualityComparison | null,
   tasks: readonly TaskDrop[] = [],
+  baseline: readonly Measurement[] = [],
 ): ConstraintVerdict[] {
   const { max_size_gb, max_latency_ms, max_vram_gb } = spec.constraints;
   const verdicts = [qualityVerdict(spec, quality), ...taskVerdicts(spec, tasks)];
@@ -53,7 +55,7 @@ export function checkConstraints(
   add("max_size_gb", max_size_gb, latest(measurements, "size_bytes"), GIGABYTE);
   add("max_latency_ms", max_latency_ms, latest(measurements, "latency_ms", spec.runtime));
   add("max_vram_gb", max_vram_gb, memoryRow(measurements, facts), GIGABYTE);
-  return verdicts;
+  return [...verdicts, ...goalVerdicts(spec, baseline, measurements, quality)];
 }
 
 function latest(
@@ -162,9 +164,11 @@ function unmeasured(constraint: string, threshold: number): ConstraintVerdict {
   };
 }
 
+const QUALITY_GOALS: ReadonlySet<string> = new Set(["accuracy", "perplexity"].map(goalLimit));
+
 /** Whether the verdict is about the quality of the answers. */
 export function isQuality(verdict: ConstraintVerdict): boolean {
   const { constraint } = verdict;
   return constraint === "max_accuracy_drop" || constraint === "max_perplexity_rise" ||
-    limitedTask(constraint) !== null;
+    limitedTask(constraint) !== null || QUALITY_GOALS.has(constraint);
 }

@@ -1,4 +1,5 @@
 import type { Evaluation } from "../ports.ts";
+import { mostWorse } from "./goals.ts";
 import { taskLimit } from "../metrics/metric_words.ts";
 import type { Spec } from "../schemas/spec.ts";
 import type { ConstraintVerdict } from "../schemas/trial.ts";
@@ -29,22 +30,40 @@ export interface TaskDrop {
   readonly sequence: PairedSequence;
 }
 
+/** The tasks that have a limit of their own, absolute or against the baseline. */
+function limitedTasks({ max_task_drops = {}, goals = [] }: Spec["constraints"]): string[] {
+  const aimed = goals.filter(({ of }) => of === "task").map(({ on }) => on);
+  return [...new Set([...Object.keys(max_task_drops), ...aimed])];
+}
+
 /** Limits on single tasks that a study claims to keep. */
-export const claimsOf = ({ max_task_drops = {} }: Spec["constraints"]): number =>
-  Object.keys(max_task_drops).length;
+export const claimsOf = (constraints: Spec["constraints"]): number =>
+  limitedTasks(constraints).length;
+
+/** What a task may lose: the strictest of its limits, of a baseline's mean score. */
+function limitOn(
+  task: string,
+  { max_task_drops = {}, goals = [] }: Spec["constraints"],
+  baseline: number,
+): number {
+  const aimed = goals.filter(({ of, on }) => of === "task" && on === task)
+    .map((goal) => mostWorse(goal, baseline));
+  return Math.min(max_task_drops[task] ?? Infinity, ...aimed);
+}
 
 /** Every task with a limit that both sides have samples of. */
 export function taskDrops(
-  { tasks, constraints: { max_task_drops = {} } }: Spec,
+  { tasks, constraints }: Spec,
   reference: Pick<Evaluation, "samples">,
   other: Pick<Evaluation, "samples">,
 ): TaskDrop[] {
   return tasks.flatMap((plan) => {
     const { task } = plan;
-    const limit = max_task_drops[task];
     const samples = ofTask(reference, task);
+    const mean = samples.reduce((sum, { score }) => sum + score, 0) / samples.length;
+    const limit = limitOn(task, constraints, mean);
     const { pairs } = pairBySample(samples, ofTask(other, task));
-    if (limit === undefined || pairs.length === 0) return [];
+    if (limit === Infinity || pairs.length === 0) return [];
     const scores = new Map(other.samples.map((sample) => [sampleKey(sample), sample.score]));
     const sequence = pairedSequence(sampleOrder([{ plan, samples }]), scores);
     return sequence === null || sequence.n === 0
@@ -105,17 +124,17 @@ export function taskVerdicts(
   { constraints }: Spec,
   drops: readonly TaskDrop[],
 ): ConstraintVerdict[] {
-  const { max_task_drops = {} } = constraints;
   const claims = claimsOf(constraints);
   const judged = judgeTasks(drops, claims);
-  return Object.entries(max_task_drops).map(([task, threshold]) => {
+  return limitedTasks(constraints).map((task) => {
     const constraint = taskLimit(task);
     const i = drops.findIndex((one) => one.task === task);
     if (i < 0) {
+      const threshold = limitOn(task, constraints, 1); // as if all answers were right: nothing is read yet
       const nothing = { value: null, interval: null, samples_to_decide: null };
       return { constraint, threshold, verdict: "unmeasured", ...nothing };
     }
-    const { drop, sequence } = drops[i]!;
+    const { drop, sequence, limit: threshold } = drops[i]!;
     const { verdict, n: decided_at, exact } = judged[i]!;
     const undecided = verdict === "undecided";
     return {

@@ -322,7 +322,9 @@ export function judge(study: Study, draft: Draft, ending: Ending | null): void {
   const { spec, input: { facts } } = study;
   const { measurements } = trial;
   const { quality = null, tasks = [] } = draft.decided ?? comparison(study, trial) ?? {};
-  const constraints = checkConstraints(spec, facts, measurements, quality, tasks);
+  const constraints = checkConstraints(
+    ...[spec, facts, measurements, quality, tasks, baseline.measurements] as const,
+  );
   const stopped = ending?.state === "stopped";
   // A look may end a trial that is unlikely to join the front: nothing of it is broken.
   const broken = ending !== null && !stopped && ending.state !== "completed";

@@ -33,6 +33,12 @@ const LIMITS: Readonly<Record<string, { readonly words: string; readonly unit: s
   max_vram_gb: { words: "memory", unit: "GB" },
 };
 
+/** Before the metric that a goal against the baseline is on. */
+const GOAL = "goal/";
+
+/** The constraint on how much worse than the baseline's a figure may be. */
+export const goalLimit = (metric: string): string => `${GOAL}${metric}`;
+
 /** Before the name of a task that has a limit of its own. */
 const TASK_LIMIT = "max_task_drop/";
 
@@ -48,6 +54,9 @@ export function limitedTask(constraint: string): string | null {
 export function limitWords(constraint: string): string {
   const task = limitedTask(constraint);
   if (task !== null) return `drop of ${task}`;
+  if (constraint.startsWith(GOAL)) {
+    return `worsening of ${metricWords(constraint.slice(GOAL.length))}`;
+  }
   return LIMITS[constraint]?.words ?? constraint.replace(/^max_/, "").replaceAll("_", " ");
 }
 

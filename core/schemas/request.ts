@@ -90,6 +90,16 @@ export const RunRequest = z.strictObject({
     max_task_drops: z.record(z.string(), z.number().min(0).max(1)).optional().describe(
       "what single tasks may lose beside that, such as {gsm8k: 0.02, mmlu: 0.01}",
     ),
+    goals: z.record(
+      z.string(),
+      z.string().regex(/^[+-]\d+(\.\d+)?%?$/, {
+        error:
+          "a goal is +30% or +0.5 (at least so much better), or -2% or -0.01 (at most so much worse)",
+      }),
+    ).optional().describe(
+      "by metric or task, against the original: at least so much better, or at most so much worse, such as " +
+        '{latency_ms: "+30%", accuracy: "-2%", gsm8k: "-0.01"}',
+    ),
     max_vram_gb: z.number().positive().optional(),
     max_latency_ms: z.number().positive().optional().describe("per generated token"),
     max_size_gb: z.number().positive().optional(),

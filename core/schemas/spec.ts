@@ -101,9 +101,21 @@ export const Assumption = z.strictObject({
 });
 export type Assumption = z.infer<typeof Assumption>;
 
+/** How much a figure must get better than the baseline's, or may get worse. */
+export const Goal = z.strictObject({
+  on: z.string().describe("a metric, or a task of the study"),
+  of: z.enum(["metric", "task"]),
+  amount: z.number().describe("above 0: at least so much better; else at most so much worse"),
+  percent: z.boolean().describe(
+    "of the baseline's figure, the amount as a share; else in its unit",
+  ),
+});
+export type Goal = z.infer<typeof Goal>;
+
 export const Constraints = z.strictObject({
   max_accuracy_drop: z.number(),
   max_task_drops: z.record(z.string(), z.number()).optional().describe("by task; absent: none"),
+  goals: z.array(Goal).optional().describe("against the baseline; absent: none"),
   max_vram_gb: z.number().nullable(),
   max_latency_ms: z.number().nullable(),
   max_size_gb: z.number().nullable(),

@@ -1,8 +1,21 @@
+import { mostWorse } from "../evidence/goals.ts";
 import type { ComparableStudy } from "../front/comparable.ts";
 import { yardstickFor } from "../front/objectives.ts";
 import type { Facts } from "../schemas/facts.ts";
 import type { Spec } from "../schemas/spec.ts";
 import { figuresOf } from "./foretold_figures.ts";
+
+/** What a goal leaves of an objective whose baseline is known; null: there is no goal on it. */
+function goalOn(
+  { metric, direction }: Spec["objectives"][number],
+  { constraints: { goals = [] } }: Pick<Spec, "constraints">,
+  baseline: number,
+): number | null {
+  const goal = goals.find(({ of, on }) => of === "metric" && on === metric);
+  if (goal === undefined) return null;
+  const worse = mostWorse(goal, baseline);
+  return direction === "minimize" ? baseline + worse : baseline - worse;
+}
 
 const GIGABYTE = 1e9;
 
@@ -25,10 +38,13 @@ export function studyCorner(study: ComparableStudy, facts: Facts): number[] | nu
   );
   const own = baseline === undefined ? null : figuresOf(baseline, study);
   if (yardstick === null || own === null) return null;
-  return study.spec.objectives.map(({ metric, direction }, m) => {
+  return study.spec.objectives.map((objective, m) => {
+    const { metric, direction } = objective;
     const corner = yardstick.reference[m]! * yardstick.scale[m]!;
-    const limit = limitOn(metric, study.spec, own[m]!.value);
-    if (limit === null) return corner;
-    return direction === "minimize" ? Math.min(corner, limit) : Math.max(corner, limit);
+    const { value } = own[m]!;
+    const limits = [limitOn(metric, study.spec, value), goalOn(objective, study.spec, value)]
+      .filter((limit) => limit !== null);
+    const nearest = direction === "minimize" ? Math.min : Math.max;
+    return nearest(corner, ...limits);
   });
 }

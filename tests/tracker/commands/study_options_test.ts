@@ -51,6 +51,7 @@ const WORDS: Readonly<
   objectives: ["energy=1", { energy: 1 }],
   "task weights": ["mmlu=2", { mmlu: 2 }],
   "task drops": ["gsm8k=0.02,mmlu=0", { gsm8k: 0.02, mmlu: 0 }],
+  goals: ["latency_ms=+30%,mmlu=-0.01", { latency_ms: "+30%", mmlu: "-0.01" }],
   gates: ["kl=0.1,flips=0.2", { kl: 0.1, flips: 0.2 }],
   sampling: ["strategy=random", { strategy: "random", shuffle: true }],
   "proxy counts": ["mmlu=9", { by_task: { mmlu: { proxy: 9 } } }],

@@ -12,6 +12,7 @@ import { parseRungs, parseSampleCounts, parseSampling } from "./parse_samples.ts
 import {
   parseDuration,
   parseGates,
+  parseGoals,
   parseObjectives,
   parsePositive,
   parseShare,
@@ -51,6 +52,8 @@ function readWords(option: StudyOption, words: string | boolean | string[]): unk
       return parseTaskWeights(words);
     case "task drops":
       return parseTaskDrops(words);
+    case "goals":
+      return parseGoals(words);
     case "gates":
       return parseGates(words);
     case "sampling":

@@ -22,6 +22,7 @@ export type Reads =
   | "objectives"
   | "task weights"
   | "task drops"
+  | "goals"
   | "gates"
   | "sampling"
   | "proxy counts"

@@ -119,6 +119,15 @@ export const STUDY_OPTIONS = [
     group: "limits and aims",
   },
   {
+    flag: "--goals <goals>",
+    help:
+      "against the original, by metric or task: latency_ms=+30% (better by at least that),accuracy=-2%",
+    reads: "goals",
+    field: "constraints.goals",
+    of: "study",
+    group: "limits and aims",
+  },
+  {
     flag: "--max-latency <ms>",
     help: "milliseconds per generated token",
     reads: "positive",

@@ -132,6 +132,24 @@ export function parseTaskDrops(text: string): Record<string, number> {
   );
 }
 
+/** A goal against the original: better by at least so much, or worse by at most so much. */
+const GOAL = /^[^=,\s]+=[+-]\d+(\.\d+)?%?$/;
+
+/** "latency_ms=+30%,accuracy=-2%" as goals against the original, by metric or task. */
+export function parseGoals(text: string): Record<string, string> {
+  const parts = text.split(",").map((part) => part.trim()).filter((part) => part !== "");
+  const odd = parts.find((part) => !GOAL.test(part));
+  if (odd !== undefined || parts.length === 0) {
+    throw new UsageError(
+      `Cannot read --goals ${
+        odd ?? text
+      }: write NAME=+30% or NAME=+0.5 for at least so much better, ` +
+        "NAME=-2% or NAME=-0.01 for at most so much worse, such as latency_ms=+30%,accuracy=-2%",
+    );
+  }
+  return Object.fromEntries(parts.map((part) => part.split("=") as [string, string]));
+}
+
 /** "kl=0.1,flips=0.2" as the most that a trial may be from the original, by metric. */
 export function parseGates(text: string): Record<string, number> {
   return parseNamed(text, "--gates as METRIC=NUMBER with a NUMBER", "kl=0.1,flips=0.2");

@@ -1,6 +1,7 @@
 import {
   allowedDrop,
   type Artifact,
+  goalText,
   inLimitUnit,
   isDecisive,
   limitUnit,
@@ -46,6 +47,7 @@ function constraintsLine(spec: Spec): string {
     `${limitWords(quality)} at most ${Number(drop.toPrecision(6))}${limitUnit(quality)}` +
     (limitUnit(quality) === "" ? " (absolute)" : ""),
     ...by_task.map(([task, limit]) => `that of ${task} at most ${limit}`),
+    ...(spec.constraints.goals ?? []).map((goal) => `goal ${goalText(goal)} against the original`),
     max_latency_ms === null ? "" : `latency at most ${max_latency_ms} ms per token`,
     max_size_gb === null ? "" : `size at most ${max_size_gb} GB`,
     max_vram_gb === null ? "" : `memory at most ${max_vram_gb} GB`,

@@ -72,8 +72,8 @@ function deviceColumns({ facts: { device, dataset } }: StudyOpened): Row {
 }
 
 function specColumns({ spec }: StudyOpened): Row {
-  // Limits on single tasks stand in constraint_verdicts, as each trial's thresholds.
-  const { max_task_drops: _, ...constraints } = spec.constraints;
+  // Limits on single tasks and goals stand in constraint_verdicts, as each trial's thresholds.
+  const { max_task_drops: _, goals: _goals, ...constraints } = spec.constraints;
   return {
     dataset_class: spec.dataset_class,
     primary_objective: spec.primary_objective,

@@ -1,5 +1,11 @@
 import { basename } from "node:path";
-import { givenLimits, type JournalRecord, recipeName, trialName } from "../../../../core/mod.ts";
+import {
+  givenLimits,
+  goalText,
+  type JournalRecord,
+  recipeName,
+  trialName,
+} from "../../../../core/mod.ts";
 import { type Checkpoints, filesOf, frontFiles } from "../checkpoints.ts";
 import type { UsedDataset } from "../client/client.ts";
 import { registeredName } from "../client/registry.ts";
@@ -26,7 +32,7 @@ export function describeOpening(study: KnownStudy, record: StudyOpened): Effect[
   const { request, facts, spec, provenance } = record;
   const to = { study_id: record.study_id, trial_id: null };
   const objectives = spec.objectives.map(({ metric, direction }) => `${metric}:${direction}`);
-  const { max_task_drops = {}, ...constraints } = spec.constraints;
+  const { max_task_drops = {}, goals = [], ...constraints } = spec.constraints;
   const drops = Object.entries(max_task_drops).map(([task, limit]) => `${task}=${limit}`);
   const asked = params({
     model: facts.model.model_name,
@@ -41,6 +47,7 @@ export function describeOpening(study: KnownStudy, record: StudyOpened): Effect[
     seed: request.seed,
     objectives: objectives.join(","),
     ...constraints,
+    goals: goals.length === 0 ? null : goals.map(goalText).join(","),
     max_task_drops: drops.length === 0 ? null : drops.join(","),
     budget_seconds: request.budget_seconds,
     max_trials: request.max_trials,

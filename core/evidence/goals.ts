@@ -1,0 +1,113 @@
+import { METRICS } from "../metrics/metric_table.ts";
+import { goalLimit } from "../metrics/metric_words.ts";
+import type { Measurement } from "../schemas/measurement.ts";
+import type { Goal, Spec } from "../schemas/spec.ts";
+import type { ConstraintVerdict } from "../schemas/trial.ts";
+import { type QualityComparison, qualityMetric, qualityRow } from "./quality.ts";
+import { judgeTaken, sequenceInterval } from "./sequence/verdict.ts";
+import { SLACK } from "./slack.ts";
+import { Z95 } from "./statistics.ts";
+
+/** A goal as it is written: `latency_ms=+30%`. */
+export function goalText({ on, amount, percent }: Goal): string {
+  const size = Number((percent ? 100 * amount : amount).toPrecision(9));
+  return `${on}=${size < 0 ? "" : "+"}${size}${percent ? "%" : ""}`;
+}
+
+/** The most that a figure may get worse by a goal, of a baseline that is `baseline`; below 0: it must get better. */
+export function mostWorse({ amount, percent }: Goal, baseline: number): number {
+  return percent ? -amount * Math.abs(baseline) : -amount;
+}
+
+/** How much worse a figure became than the baseline's, with its standard error, in its own unit; null: unknown. */
+function worseBy(
+  metric: string,
+  baseline: readonly Measurement[],
+  measurements: readonly Measurement[],
+  runtime: string,
+): { value: number; error: number | null; baseline: number } | null {
+  const declared = METRICS.find(({ name }) => name === metric);
+  const sign = declared?.direction === "maximize" ? -1 : 1;
+  const of = (rows: readonly Measurement[], name: string) =>
+    rows.findLast((row) =>
+      row.metric === name && row.provenance === "measured" && row.task === null &&
+      (row.runtime === null || row.runtime === runtime)
+    );
+  const before = of(baseline, metric);
+  if (before === undefined || !Number.isFinite(before.value)) return null;
+  // Measured in turn with the baseline where that was done: other minutes of a machine are another machine.
+  const ratio = declared?.ratio === undefined ? undefined : of(measurements, declared.ratio);
+  if (ratio !== undefined && Number.isFinite(ratio.value)) {
+    const scale = Math.abs(before.value);
+    const error = ratio.standard_error === null ? null : ratio.standard_error * scale;
+    return { value: sign * (ratio.value - 1) * scale, error, baseline: before.value };
+  }
+  const after = of(measurements, metric);
+  if (after === undefined || !Number.isFinite(after.value)) return null;
+  const errors = [before, after].map(({ standard_error }) => standard_error);
+  const error = errors.every((one) => one === null)
+    ? null
+    : Math.hypot(...errors.map((one) => one ?? 0));
+  return { value: sign * (after.value - before.value), error, baseline: before.value };
+}
+
+function verdictOf(low: number, high: number, most: number): ConstraintVerdict["verdict"] {
+  if (high <= most + SLACK) return "met";
+  return low > most + SLACK ? "violated" : "undecided";
+}
+
+/** The goal on the study's quality: by the paired samples, as its limit is. */
+function qualityGoal(
+  goal: Goal,
+  baseline: readonly Measurement[],
+  quality: QualityComparison | null,
+): Omit<ConstraintVerdict, "constraint"> | null {
+  if (quality === null) return null;
+  const before = qualityRow(baseline, quality.metric, quality.fidelity)?.value;
+  if (before === undefined || !(before > 0)) return null;
+  const worse = mostWorse(goal, before);
+  // A rise of perplexity is told as a share already.
+  const threshold = quality.metric === "perplexity" ? worse / before : worse;
+  const { sequence, drop } = quality;
+  const judged = sequence !== null && sequence.n > 0
+    ? { ...judgeTaken(sequence.drawn, threshold), interval: sequenceInterval(sequence.drawn) }
+    : quality.interval === null
+    ? { verdict: "undecided" as const, interval: null }
+    : { verdict: verdictOf(...quality.interval, threshold), interval: quality.interval };
+  const { verdict, interval } = judged;
+  const undecided = verdict === "undecided";
+  const samples_to_decide = undecided ? quality.samplesToDecide(threshold) : null;
+  return { threshold, value: drop, interval, verdict, samples_to_decide };
+}
+
+/**
+ * Every goal of the study on a metric, judged against the baseline: value and threshold are how much worse the figure
+ * is and may be, in its own unit (perplexity: as a share), so that a least improvement is a threshold below 0.
+ */
+export function goalVerdicts(
+  spec: Spec,
+  baseline: readonly Measurement[],
+  measurements: readonly Measurement[],
+  quality: QualityComparison | null,
+): ConstraintVerdict[] {
+  const { goals = [] } = spec.constraints;
+  return goals.filter(({ of }) => of === "metric").map((goal): ConstraintVerdict => {
+    const constraint = goalLimit(goal.on);
+    const nothing = { value: null, interval: null, samples_to_decide: null };
+    const unmeasured = { threshold: -goal.amount, verdict: "unmeasured" as const, ...nothing };
+    if (goal.on === qualityMetric(spec)) {
+      return { constraint, ...qualityGoal(goal, baseline, quality) ?? unmeasured };
+    }
+    const worse = worseBy(goal.on, baseline, measurements, spec.runtime);
+    if (worse === null) return { constraint, ...unmeasured };
+    const threshold = mostWorse(goal, worse.baseline);
+    const half = worse.error === null ? 0 : Z95 * worse.error;
+    const [low, high] = [worse.value - half, worse.value + half];
+    return {
+      ...{ constraint, threshold, value: worse.value },
+      interval: worse.error === null ? null : [low, high],
+      verdict: verdictOf(low, high, threshold),
+      samples_to_decide: null,
+    };
+  });
+}

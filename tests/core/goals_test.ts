@@ -1,0 +1,106 @@
+/** Goals against the original: how they are read, and what figures make of them. */
+import assert from "node:assert/strict";
+import {
+  checkConstraints,
+  type Constraints,
+  inferSpec,
+  type Measurement,
+  type RunRequest,
+  type Spec,
+} from "../../core/mod.ts";
+import { plugins, request, smallFacts } from "./spec_fixtures.ts";
+
+const facts = smallFacts();
+const specOf = (goals: RunRequest["constraints"]["goals"]): Spec => {
+  const asked = request();
+  return inferSpec(
+    { ...asked, constraints: { ...asked.constraints, ...(goals && { goals }) } },
+    facts,
+    plugins,
+  );
+};
+
+const row = (metric: string, value: number, more: Partial<Measurement> = {}): Measurement => ({
+  ...{ metric, value, unit: "1", direction: "minimize", n: 5, standard_error: null },
+  ...{ fidelity: "full", provenance: "measured", task: null, task_version: null, slice: null },
+  ...{ runtime: null, numerics: null, device: null, method: "" },
+  ...more,
+});
+
+/** The verdict on a goal by the rows of original and trial. */
+function verdictOf(
+  goals: NonNullable<RunRequest["constraints"]["goals"]>,
+  constraint: string,
+  baseline: Measurement[],
+  trial: Measurement[],
+  quality: Parameters<typeof checkConstraints>[3] = null,
+) {
+  const found = checkConstraints(specOf(goals), facts, trial, quality, [], baseline);
+  return found.find((one) => one.constraint === constraint)!;
+}
+
+Deno.test("goals are read by metric and task, absolute or in per cent, several at once", () => {
+  const task = specOf({}).tasks[0]!.task;
+  const { goals } = specOf({ latency_ms: "+30%", size_bytes: "-1000", [task]: "-0.01" })
+    .constraints as Constraints;
+  assert.deepEqual(goals, [
+    { on: "latency_ms", of: "metric", amount: 0.3, percent: true },
+    { on: "size_bytes", of: "metric", amount: -1000, percent: false },
+    { on: task, of: "task", amount: -0.01, percent: false },
+  ]);
+  assert.equal(specOf({}).constraints.goals, undefined);
+  assert.throws(
+    () => specOf({ latency_mss: "+30%" }),
+    /Unknown metric or task to set a goal on "latency_mss". Did you mean "latency_ms"/,
+  );
+});
+
+Deno.test("a least improvement is met, violated or undecided by the ratio of the same minutes", () => {
+  const spec = specOf({});
+  const at = { runtime: spec.runtime };
+  const baseline = [row("latency_ms", 40, at)];
+  const timed = (ratio: number, error: number) => [
+    row("latency_ms", 99, at), // of other minutes
+    row("latency_ratio", ratio, { ...at, standard_error: error }),
+  ];
+  const of = (ratio: number, error: number) =>
+    verdictOf({ latency_ms: "+30%" }, "goal/latency_ms", baseline, timed(ratio, error));
+  const met = of(0.6, 0.01);
+  assert.deepEqual([met.verdict, met.threshold, met.value], ["met", -12, -16]);
+  assert.equal(of(0.72, 0.002).verdict, "violated");
+  assert.equal(of(0.7, 0.02).verdict, "undecided");
+});
+
+Deno.test("a degradation is allowed so far, in the figure's own unit or of the original's", () => {
+  const of = (goal: string, after: number) =>
+    verdictOf({ size_bytes: goal }, "goal/size_bytes", [row("size_bytes", 1000)], [
+      row("size_bytes", after),
+    ]).verdict;
+  assert.equal(of("-10%", 1100), "met", "exactly at the limit");
+  assert.equal(of("-10%", 1101), "violated");
+  assert.equal(of("+200", 800), "met");
+  assert.equal(of("+200", 801), "violated");
+  const missing = verdictOf({ size_bytes: "+1%" }, "goal/size_bytes", [], [row("size_bytes", 1)]);
+  assert.deepEqual([missing.verdict, missing.value], ["unmeasured", null]);
+});
+
+Deno.test("per cent of quality are of the original's own, judged by its paired interval", () => {
+  const quality = (interval: [number, number]) => ({
+    ...{ metric: "accuracy" as const, fidelity: "full", n: 400, sequence: null, interval },
+    drop: (interval[0] + interval[1]) / 2,
+    samplesToDecide: () => 900,
+  });
+  const of = (interval: [number, number]) =>
+    verdictOf(
+      { accuracy: "-5%" },
+      "goal/accuracy",
+      [row("accuracy", 0.6, { direction: "maximize" })],
+      [],
+      quality(interval),
+    );
+  assert.ok(Math.abs(of([0, 0.02]).threshold - 0.03) < 1e-12);
+  assert.equal(of([0, 0.02]).verdict, "met");
+  assert.equal(of([0.04, 0.06]).verdict, "violated");
+  const open = of([0.02, 0.05]);
+  assert.deepEqual([open.verdict, open.samples_to_decide], ["undecided", 900]);
+});
