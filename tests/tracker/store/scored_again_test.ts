@@ -131,7 +131,7 @@ const DECIDED = `
 const TOLD = `
   SELECT l.trial_id, l.rank, l.accuracy, t.accuracy AS summed, t.reward, p.on_front
   FROM leaderboard l JOIN trial_summary t USING (study_id, trial_id)
-  LEFT JOIN (SELECT trial_id, true AS on_front FROM pareto WHERE rank = 1) p USING (trial_id)
+  LEFT JOIN (SELECT trial_id, true AS on_front FROM pareto WHERE rank = 0) p USING (trial_id)
   ORDER BY l.rank`;
 
 Deno.test("the newest scores are in leaderboard, front, samples and protocols; decisions stay", () =>

@@ -44,7 +44,7 @@ const MATCHES = `t.study_id = $study AND ($find = ''
   OR contains(lower(t.trial_id || ' ' || coalesce(t.readable_id, '') || ' ' ||
     coalesce(t.methods, '') || ' ' || t.state), lower($find)))`;
 
-/** Trials of a study, a page of them. */
+/** Trials of a study, a page of them: rows as `TrialFigures` names their columns. */
 export async function listTrials(
   stores: BoardStores,
   study_id: string,
@@ -58,7 +58,7 @@ export async function listTrials(
     SELECT count(*) OVER () AS total, t.trial_id, t.number, t.readable_id, t.methods, t.state,
       t.fidelity, l.rank, f.accuracy, f.accuracy_standard_error, f.perplexity, l.latency_ratio,
       l.latency_ratio_low, l.latency_ratio_high, f.size_bytes, f.memory_bytes, l.reward, l.on_front,
-      l.violated, l.undecided, l.recommended, t.seconds, t.failure_message
+      l.violated, l.undecided, l.recommended
     FROM trials t
     LEFT JOIN (SELECT * FROM leaderboard_wide WHERE study_id = $study) l
       ON l.trial_id = t.trial_id

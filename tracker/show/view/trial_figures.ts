@@ -11,6 +11,11 @@ export type TrialCell = string | number | boolean | null;
  * `…_standard_error` where it has one; of the study's quality there is `…_difference` to the baseline
  * on the same samples, of perplexity relative, with its 95 % interval, `…_difference_low` and
  * `…_difference_high`.
+ *
+ * This is the one declaration of a trial's row. Two others stand beside it, for a reason each. `TrialRow` is
+ * what it is made of: there a figure keeps its error and its interval together, as tables and reports write
+ * them. The board's rows come from the index in SQL, as a page is cut from thousands of trials before one
+ * is read; they have these names and cells, which a test holds for every name that both have.
  */
 export interface TrialFigures {
   readonly study_id: string;

@@ -20,7 +20,7 @@ export interface QualityDifference extends Difference {
   readonly value: number;
 }
 
-/** One trial as tables, plots and reports show it. */
+/** One trial as tables and reports show it; `TrialFigures` is the flat row that others take. */
 export interface TrialRow {
   trial_id: string;
   number: number;
