@@ -94,7 +94,7 @@ export * from "./schemas/measurement.ts";
 export * from "./schemas/points.ts";
 export * from "./schemas/proposal.ts";
 export * from "./schemas/provenance.ts";
-export * from "./schemas/evaluation_options.ts";
+export * from "./schemas/call_options.ts";
 export * from "./schemas/request.ts";
 export type { RunNeeds } from "./contract/run_needs.ts";
 export { KINDS } from "./runs/kinds.ts";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { EvaluationOptions } from "./evaluation_options.ts";
+import { CALL_OPTION_FIELDS } from "./call_options.ts";
 import { WEIGHTS } from "../metrics/metric_table.ts";
 import { Strategy } from "./action.ts";
 import { Strategist } from "./endpoint.ts";
@@ -160,7 +160,7 @@ export const RunRequest = z.strictObject({
   country: z.string().optional().describe(
     "whose electricity CO2 is reckoned by: ISO 3166-1 alpha-3, such as DEU; default: world",
   ),
-  ...EvaluationOptions.shape,
+  ...CALL_OPTION_FIELDS,
   stall_minutes: z.number().positive().optional().describe(
     "a worker silent for so long is ended; default 30",
   ),

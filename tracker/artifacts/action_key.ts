@@ -19,6 +19,8 @@ export interface ActionInputs {
   reference_id?: string;
   /** Of the smaller model that may take its place; absent: there is none. */
   student_id?: string;
+  /** What the study asked of every action; absent: nothing. */
+  options?: object;
 }
 
 /** JSON with sorted keys: equal values give equal text. Numbers that JSON lacks are refused. */

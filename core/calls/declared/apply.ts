@@ -3,6 +3,7 @@ import { KnobDescription, KnobValue } from "../../schemas/action.ts";
 import { ArtifactFigure, FloatPart, MAX_FIGURES } from "../../schemas/artifact.ts";
 import { CpuPower } from "../../schemas/energy.ts";
 import { OwnFacts } from "../../schemas/facts.ts";
+import { CALL_OPTIONS } from "../../schemas/call_options.ts";
 import { defineCall } from "../define_call.ts";
 
 /** One action: parent directory in, child directory out. */
@@ -33,6 +34,7 @@ export const apply = defineCall("apply", {
     knobs: z.array(KnobDescription).optional().describe(
       "what a third party's method declares; absent: the method is pare's, whose knobs Python has",
     ),
+    ...CALL_OPTIONS.apply.shape,
   },
   result: z.strictObject({
     size_bytes: z.int(),

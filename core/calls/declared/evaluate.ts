@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { Endpoint, RefusedTask } from "../../schemas/endpoint.ts";
-import { EvaluationOptions } from "../../schemas/evaluation_options.ts";
+import { CALL_OPTIONS } from "../../schemas/call_options.ts";
 import { EvictAfter } from "../../schemas/facts.ts";
 import { Fidelity } from "../../schemas/fidelity.ts";
 import { SampleSelection, WireTask } from "../../schemas/data/wire_task.ts";
@@ -17,7 +17,7 @@ export const evaluate = defineCall("evaluate", {
     selections: z.array(SampleSelection),
     fidelity: Fidelity,
     batch_size: z.int(),
-    ...EvaluationOptions.shape,
+    ...CALL_OPTIONS.evaluate.shape,
     samples_path: z.string().describe("Parquet of SampleResult, written by the worker"),
     seed: z.int(),
     batched_apart: z.array(SampleSelection).describe(

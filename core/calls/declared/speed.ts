@@ -3,6 +3,7 @@ import { CarbonIntensity, CpuPower, EnergyReading } from "../../schemas/energy.t
 import { Measurement, Numerics } from "../../schemas/measurement.ts";
 import { declared } from "../../metrics/metric_table.ts";
 import { RuntimeDir, WeightsDir } from "../folders.ts";
+import { CALL_OPTIONS } from "../../schemas/call_options.ts";
 import { defineCall } from "../define_call.ts";
 
 /** A figure by its name: what it is in and which way is better stands in the table of metrics. */
@@ -31,6 +32,7 @@ export const speed = defineCall("speed", {
     carbon_intensity: CarbonIntensity.nullable().describe("null: CO2 is not told"),
     weights_dir: WeightsDir,
     runtime_dir: RuntimeDir,
+    ...CALL_OPTIONS.speed.shape,
   },
   result: z.strictObject({
     measurements: z.array(RuntimeFigure),

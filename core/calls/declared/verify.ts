@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { LayerValue, Verification } from "../../schemas/artifact.ts";
 import { WeightsDir } from "../folders.ts";
+import { CALL_OPTIONS } from "../../schemas/call_options.ts";
 import { defineCall } from "../define_call.ts";
 
 /** Reloads a written artifact in this fresh process and compares it with its source. */
@@ -12,6 +13,7 @@ export const verify = defineCall("verify", {
     plain_load: z.boolean().optional().describe(
       "whether the lines are tried that a report prints of what transformers loads by itself",
     ),
+    ...CALL_OPTIONS.verify.shape,
   },
   result: Verification.extend({
     cosines: z.array(LayerValue).describe("of each layer's weights with the source's"),

@@ -55,7 +55,12 @@ Deno.test("a baseline is evaluated once for two studies, and not where the templ
         windows: { calibration: null, training: null },
         counts: { calibration: { windows: 0, tokens: 0 }, training: { windows: 0, tokens: 0 } },
         seed: 1,
-        options: { allow_unsafe_code: false, answer_chars: 100 },
+        options: {
+          apply: {},
+          evaluate: { allow_unsafe_code: false, answer_chars: 100 },
+          speed: {},
+          verify: {},
+        },
         device: "cpu" as const,
         cpu_power: null,
         carbon_intensity: null,

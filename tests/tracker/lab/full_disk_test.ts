@@ -81,7 +81,12 @@ async function prepare(client: BackendClient, disk: string, before: (call: strin
     asks: {},
     needs: KINDS[0].needs,
     seed: 1,
-    options: { answer_chars: 100, allow_unsafe_code: false },
+    options: {
+      apply: {},
+      evaluate: { answer_chars: 100, allow_unsafe_code: false },
+      speed: {},
+      verify: {},
+    },
     device: "cpu" as const,
     cpu_power: null,
     carbon_intensity: null,

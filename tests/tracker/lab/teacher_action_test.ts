@@ -70,7 +70,16 @@ async function prepare(teacher: boolean) {
     timestamp: () => "2026-01-01T00:00:00Z",
   };
   const study = {
-    ...{ study_id: "study", seed: 1, options: { answer_chars: 100, allow_unsafe_code: false } },
+    ...{
+      study_id: "study",
+      seed: 1,
+      options: {
+        apply: {},
+        evaluate: { answer_chars: 100, allow_unsafe_code: false },
+        speed: {},
+        verify: {},
+      },
+    },
     ...{ model: smallFacts().model, spec: null as never, tasks: [], rungs: [] },
     device: "cpu" as const,
     windows: { calibration: null, training: null },

@@ -71,6 +71,7 @@ async function keyOf(input: KnownInput): Promise<string> {
     ...(method.needs.teacher === true ? { original_id: input.original.artifact_id } : {}),
     ...(student === null ? {} : { student_id: student.artifact_id }),
     ...(reference === null ? {} : { reference_id: reference.artifact_id }),
+    ...(Object.keys(study.options.apply).length === 0 ? {} : { options: study.options.apply }),
   });
 }
 
@@ -312,6 +313,7 @@ async function makeIn(
         ...await layersOf(input),
         device: study.device,
         cpu_power: study.cpu_power,
+        ...study.options.apply,
       },
       method.needs.environment,
       action_index,
@@ -324,6 +326,7 @@ async function makeIn(
       source_dir: parent.location,
       ...(await readSetting(directory) === null ? {} : { weights_dir: parent.location }),
       plain_load: applied.value.loader === "transformers",
+      ...study.options.verify,
     }, "default");
     if (!verified.ok) return failed(verified.failure, [...spans, ...verified.spans]);
     const { formula_bytes, weight_bits, activation_bits, floats, figures } = applied.value;

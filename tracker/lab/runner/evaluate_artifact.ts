@@ -150,7 +150,7 @@ export async function evaluateArtifact(input: EvaluateInput): Promise<Outcome<Ev
     ],
     answers_path: await answersPath(input),
     runtime: null,
-    ...study.options,
+    ...study.options.evaluate,
     ...study.asks,
     ...await originalOf(input),
     ...(likelihood ? { likelihood } : {}),

@@ -49,6 +49,7 @@ async function measureForms(
       seed: study.seed,
       cpu_power: study.cpu_power,
       carbon_intensity: study.carbon_intensity,
+      ...study.options.speed,
       ...(weights_dir === undefined ? {} : { weights_dir }),
     }, runtime.needs.environment));
   if (!measured.ok) return measured;

@@ -1,9 +1,9 @@
 import type {
   Asking,
+  CallOptions,
   CarbonIntensity,
   CpuPower,
   DataKind,
-  EvaluationOptions,
   ModelFacts,
   RunNeeds,
   SampleSelection,
@@ -37,8 +37,8 @@ export interface PreparedStudy {
   readonly device: "cpu" | "cuda";
   readonly cpu_power: CpuPower | null;
   readonly carbon_intensity: CarbonIntensity | null;
-  /** What was asked of its evaluations. */
-  readonly options: EvaluationOptions;
+  /** What was asked of its calls. */
+  readonly options: CallOptions;
   /** How its model is asked. */
   readonly asks: Asking;
   readonly needs: RunNeeds;

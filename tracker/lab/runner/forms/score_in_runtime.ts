@@ -89,7 +89,7 @@ export async function scoreInRuntime(
         python: await workshop.client.pythonOf(needs.environment),
         ...(python_dir === undefined ? {} : { runtime_dir: python_dir }),
       },
-      ...study.options,
+      ...study.options.evaluate,
     }, "default");
     if (!scored.ok) return scored;
     const { measurements, samples_sha256 } = scored.value;
