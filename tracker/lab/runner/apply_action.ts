@@ -75,6 +75,11 @@ async function keyOf(input: KnownInput): Promise<string> {
   });
 }
 
+/** What every action of a study is asked. */
+function askedOfAll({ seed, device, cpu_power, options }: ApplyInput["study"]) {
+  return { seed, device, cpu_power, ...options.apply };
+}
+
 /** The named student where the action may train it: in the place of the untouched model. */
 function studentOf({ workshop, parent, original, student, action }: ApplyInput): Artifact | null {
   const { needs } = workshop.registry.method(action.agent, action.method).method;
@@ -302,7 +307,6 @@ async function makeIn(
         method: action.method,
         params: action.params,
         calibration_path: data?.used.kind === "calibration" ? data.path : null,
-        seed: study.seed,
         python_path,
         ...(python_path === null ? {} : { knobs: describedKnobs(method.knobs) }),
         training_path: data?.used.kind === "training" ? data.path : null,
@@ -311,9 +315,7 @@ async function makeIn(
         ...await originalOf(input),
         reference_dir: input.reference?.location ?? null,
         ...await layersOf(input),
-        device: study.device,
-        cpu_power: study.cpu_power,
-        ...study.options.apply,
+        ...askedOfAll(study),
       },
       method.needs.environment,
       action_index,
