@@ -13,6 +13,7 @@ import {
   WEIGHTS,
 } from "../metrics/metric_table.ts";
 import { qualityMetric, qualityRow } from "../evidence/quality.ts";
+import { guessingNote, tellingQuality } from "./quality_term.ts";
 
 /**
  * What a violated quality constraint, or a stop at the gate of a rung, takes off. The weighted terms
@@ -39,7 +40,8 @@ export interface RewardInput {
  * R = α·accuracy − Σ weight·cost − penalties, each value over the baseline's: of what the front names,
  * unless a user weighs otherwise. It steers the search; what is claimed rests on the front.
  *
- * - accuracy: trial / baseline; in a study of perplexity, baseline / trial.
+ * - accuracy: trial / baseline, over the tasks on which the original is told from guessing: what a trial scores
+ *   on another is noise; where there is none, 1 for all. In a study of perplexity, baseline / trial.
  * - distance: the share that is no longer the original's: 1 − exp(−KL), which is what a perplexity of its
  *   own text would lose, or the answers that changed; 0 of the original.
  * - latency: over the baseline measured in the same minutes where there is one; of the prompt, too, and the
@@ -164,11 +166,15 @@ function over(
   base: Measurement | undefined,
   what: string,
 ): Ratio {
+  return overValues(value?.value, base?.value, what);
+}
+
+function overValues(value: number | undefined, base: number | undefined, what: string): Ratio {
   if (value === undefined) return { value: null, note: `${what} not measured: left out` };
-  if (base === undefined || !(base.value > 0)) {
+  if (base === undefined || !(base > 0)) {
     return { value: null, note: `${what} of the baseline is not above 0: left out` };
   }
-  return { value: value.value / base.value, note: null };
+  return { value: value / base, note: null };
 }
 
 function qualityRatio({ spec, fidelity, baseline, measurements }: RewardInput): Ratio {
@@ -176,7 +182,12 @@ function qualityRatio({ spec, fidelity, baseline, measurements }: RewardInput): 
   const value = qualityRow(measurements, metric, fidelity);
   const base = qualityRow(baseline, metric, fidelity);
   const { words, direction } = knownMetric(metric, "metric");
-  if (direction === "maximize") return over(value, base, words);
+  if (direction === "maximize") {
+    const { untold, ...told } = tellingQuality(spec, fidelity, baseline, measurements);
+    if (untold.length === 0) return over(value, base, words);
+    const ratio = overValues(told.value, told.baseline, words);
+    return ratio.value === null ? ratio : { ...ratio, note: guessingNote(untold) };
+  }
   const ratio = over(base, value, words);
   return ratio.value === null ? ratio : { ...ratio, note: `baseline ${words} / ${words}` };
 }
