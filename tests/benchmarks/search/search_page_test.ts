@@ -2,7 +2,15 @@
 import assert from "node:assert/strict";
 import type { SearchRun } from "./run_search.ts";
 import { searchFigure } from "./search_figure.ts";
-import { againstTable, halfTable, problemsTable, problemTable, trialsTo } from "./search_page.ts";
+import {
+  againstTable,
+  aheadTable,
+  halfTable,
+  meansTable,
+  problemsTable,
+  problemTable,
+  trialsTo,
+} from "./search_page.ts";
 
 const run = (sampler: string, seed: number, most: number, invalid = 0): SearchRun => ({
   ...{ problem: "hill", sampler, seed, trials: 200, suggestion_ms: 2, invalid, maximum: 1 },
@@ -34,6 +42,16 @@ Deno.test("the tables have each sampler, the best rival, and how many trials our
   const against = againstTable(runs, compared).split("\n");
   assert.equal(against.length, 6, "a heading and four budgets");
   assert.match(against[4]!, /\| hill \| 100 \| slow \| 41\.0 \|/);
+});
+
+Deno.test("means by problem and budget, with the seeds; where ours is behind beyond noise is named", () => {
+  const means = meansTable(runs, [{ name: "hill", tuned: false }], ["auto", "slow", "none"]);
+  assert.match(means, /\| hill \| yes \| 100 \| 81\.0 \(3\) \| 40\.0 \(3\) \| – \|/);
+  assert.match(aheadTable(runs, compared), /\| slow \| 30 \| 1 \| 1 \| – \|/);
+  assert.match(
+    aheadTable(runs, { ours: "slow", own: ["slow"] }),
+    /\| auto \| 60 \| 1 \| 0 \| hill \|/,
+  );
 });
 
 Deno.test("problems stand beside each other, fewer seeds in brackets, what was not run as a dash", () => {
