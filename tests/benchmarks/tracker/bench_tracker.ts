@@ -8,9 +8,13 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { ownBatches, ownCalls, ownSeries, ownSingle } from "./own_points.ts";
 import { ownRecovery } from "./own_recovery.ts";
+import { ownShelf } from "./own_shelf.ts";
 import { ownTrials } from "./own_trials.ts";
 import { measurePeers, type Peers, type Sizes } from "./peers.ts";
 import { type RatioRow, ratioTable } from "./ratio_table.ts";
+
+/** Runs of a store that is opened. */
+const SHELF = { full: 1_000, quick: 100 };
 
 const FULL: Sizes = {
   points: 1_000_000,
@@ -31,7 +35,7 @@ const QUICK: Sizes = {
 
 const say = (text: string) => console.error(`bench: ${text}`);
 
-async function measureOwn(folder: string, sizes: Sizes) {
+async function measureOwn(folder: string, sizes: Sizes, studies: number) {
   const { points, calls, singles, runs, rows, repeats } = sizes;
   say(`pare: ${points} points in batches`);
   const small = await ownBatches(join(folder, "batches-1000"), points, 1_000);
@@ -45,7 +49,9 @@ async function measureOwn(folder: string, sizes: Sizes) {
   const trials = await ownTrials(join(folder, "trials"), runs);
   say(`pare: ${rows} rows, a kill, opening`);
   const recovery = await ownRecovery(folder, rows);
-  return { small, large, series, called, single_ms, trials, recovery };
+  say(`pare: a store of ${studies} runs`);
+  const shelf = await ownShelf(join(folder, "shelf"), studies, repeats);
+  return { small, large, series, called, single_ms, trials, recovery, shelf };
 }
 type Own = Awaited<ReturnType<typeof measureOwn>>;
 
@@ -114,6 +120,13 @@ function otherRows(own: Own, { optuna, mlflow }: Peers, sizes: Sizes): RatioRow[
       goal: { under: 1_000 },
     },
     {
+      what: `open a store of ${own.shelf.runs} runs, their names known (median)`,
+      ours: own.shelf.open_ms,
+      unit: ms,
+      peer: null,
+      goal: { under: 300 },
+    },
+    {
       what: "disk: journal + DuckDB",
       ours: own.large.bytes / sizes.points,
       unit: "bytes/point",
@@ -138,6 +151,7 @@ function notes(own: Own, { trackio, optuna, mlflow }: Peers, load: number, quick
     `MLflow's runs: 50 through its client, ${mlflow.one_run_ms.toFixed(0)} ms each; the others ` +
     `are copies of their rows (${seconds(mlflow.copied_s)}). Ours: ${seconds(own.trials.fill_s)} ` +
     `through record() until in the index; ${own.trials.found} found, MLflow ${mlflow.search_found}`,
+    `the list of the ${own.shelf.runs} runs, by the index: ${own.shelf.list_ms.toFixed(0)} ms`,
     `opened in ${own.recovery.open_ms.toFixed(0)} ms with half of the rows not yet in the index; ` +
     `that had them ${seconds(own.recovery.caught_up_s)} later`,
   ];
@@ -149,7 +163,7 @@ async function main(): Promise<void> {
   const load = Deno.loadavg()[0]!;
   const folder = await Deno.makeTempDir({ prefix: "bench-tracker-" });
   try {
-    const own = await measureOwn(folder, sizes);
+    const own = await measureOwn(folder, sizes, values.quick ? SHELF.quick : SHELF.full);
     const peers = await measurePeers(sizes, say);
     console.log(
       `\n${ratioTable([...logRows(own, peers, sizes), ...otherRows(own, peers, sizes)])}\n`,
