@@ -15,6 +15,7 @@ from pare_backends.checkpoint import Checkpoint, GridTensor
 from pare_backends.failures import CallFailure
 from pare_backends.knobs import declared_knobs
 from pare_backends.methods.context import Context
+from pare_backends.quantization.each_layer import round_each
 from pare_backends.quantization.layer_checks import check_layers
 from pare_backends.quantization.rounding import grid, place, ranges, usable
 
@@ -36,14 +37,10 @@ def apply(checkpoint: Checkpoint, params: Params, context: Context) -> Checkpoin
     """Rounds every matrix of the chosen part by itself."""
     layers = context.layout.part(params.targets)
     check_layers(checkpoint, context.layout, layers, params.group_size)
-    tensors = {}
-    with context.report.span("quantize"):
-        for done, layer in enumerate(layers, start=1):
-            weights = context.matrix(checkpoint, layer)
-            tensor = fitted(layer, weights, params.bits, params.group_size, params.iters)
-            tensors[layer] = context.in_place(layer, tensor)
-            context.report.progress("round", done, len(layers), "layers")
-    return checkpoint.with_stored(tensors)
+    own = (params.bits, params.group_size, params.iters)
+    return round_each(
+        checkpoint, context, layers, lambda layer, weights: fitted(layer, weights, *own)
+    )
 
 
 def fitted(name: str, weights: np.ndarray, bits: int, group_size: int, iters: int) -> GridTensor:

@@ -6,9 +6,12 @@ are what is compared."""
 
 from __future__ import annotations
 
-from pare_backends.checkpoint import Checkpoint
+import numpy as np
+
+from pare_backends.checkpoint import Checkpoint, GridTensor
 from pare_backends.knobs import declared_knobs
 from pare_backends.methods.context import Context
+from pare_backends.quantization.each_layer import round_each
 from pare_backends.quantization.layer_checks import check_layers
 from pare_backends.quantization.rounding import round_matrix
 
@@ -32,20 +35,18 @@ def apply(checkpoint: Checkpoint, params: Params, context: Context) -> Checkpoin
     inner = [layer for layer in layers if layer in linear]
     check_layers(checkpoint, context.layout, inner, params.activation_group_size)
     check_layers(checkpoint, context.layout, [one for one in layers if one not in linear], -1)
-    tensors = {}
-    with context.report.span("quantize"):
-        for done, layer in enumerate(layers, start=1):
-            tensor = round_matrix(
-                layer,
-                context.matrix(checkpoint, layer),
-                BITS,
-                -1,
-                symmetric=True,
-                clip=params.clip,
-                activation_bits=BITS if layer in linear else None,
-                activation_group_size=params.activation_group_size if layer in linear else -1,
-                threads=context.report.threads,
-            )
-            tensors[layer] = context.in_place(layer, tensor)
-            context.report.progress("round", done, len(layers), "layers")
-    return checkpoint.with_stored(tensors)
+
+    def rounded(layer: str, weights: np.ndarray) -> GridTensor:
+        return round_matrix(
+            layer,
+            weights,
+            BITS,
+            -1,
+            symmetric=True,
+            clip=params.clip,
+            activation_bits=BITS if layer in linear else None,
+            activation_group_size=params.activation_group_size if layer in linear else -1,
+            threads=context.report.threads,
+        )
+
+    return round_each(checkpoint, context, layers, rounded)
