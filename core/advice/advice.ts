@@ -7,7 +7,13 @@ import type { ConstraintVerdict, Trial } from "../schemas/trial.ts";
 import { DEFAULT_FULL_EVALUATIONS, LIMIT_OPTIONS, type LimitName } from "../spec/limits.ts";
 import { onRung } from "../schemas/rungs.ts";
 import { isQuality, PERPLEXITY_RISE_PER_ACCURACY_DROP } from "../evidence/constraints.ts";
-import { inLimitUnit, limitedTask, limitUnit, limitWords } from "../metrics/metric_words.ts";
+import {
+  aimedMetric,
+  inLimitUnit,
+  limitedTask,
+  limitUnit,
+  limitWords,
+} from "../metrics/metric_words.ts";
 import { samplesToTake } from "./samples_to_take.ts";
 import { looksViolated, nameOf, shown, violations } from "./verdicts.ts";
 
@@ -112,7 +118,10 @@ function looserThreshold(compressed: readonly Trial[]): string[] {
   const wanted = Math.min(1, Math.ceil(1e4 * verdict.value! / scale - 1e-9) / 1e4);
   const task = limitedTask(verdict.constraint);
   const figure = (one: number) => shown(inLimitUnit(verdict.constraint, one));
-  const limit = task === null
+  const aimed = aimedMetric(verdict.constraint);
+  const limit = aimed !== null
+    ? `--goals ${aimed}=-${aimed === "perplexity" ? `${100 * wanted}%` : wanted}`
+    : task === null
     ? `--max-accuracy-drop ${wanted}`
     : `--max-task-drop ${task}=${wanted}`;
   return [

@@ -39,6 +39,11 @@ const GOAL = "goal/";
 /** The constraint on how much worse than the baseline's a figure may be. */
 export const goalLimit = (metric: string): string => `${GOAL}${metric}`;
 
+/** The metric that a constraint is a goal on; null: it is none. */
+export function aimedMetric(constraint: string): string | null {
+  return constraint.startsWith(GOAL) ? constraint.slice(GOAL.length) : null;
+}
+
 /** Before the name of a task that has a limit of its own. */
 const TASK_LIMIT = "max_task_drop/";
 
@@ -54,9 +59,8 @@ export function limitedTask(constraint: string): string | null {
 export function limitWords(constraint: string): string {
   const task = limitedTask(constraint);
   if (task !== null) return `drop of ${task}`;
-  if (constraint.startsWith(GOAL)) {
-    return `worsening of ${metricWords(constraint.slice(GOAL.length))}`;
-  }
+  const aimed = aimedMetric(constraint);
+  if (aimed !== null) return `worsening of ${metricWords(aimed)}`;
   return LIMITS[constraint]?.words ?? constraint.replace(/^max_/, "").replaceAll("_", " ");
 }
 
