@@ -11,13 +11,12 @@ import {
   rewardOf,
   rungGate,
   rungThreshold,
-  type SampleResult,
   type Spec,
   streamRandom,
   withAggregates,
 } from "../../core/mod.ts";
 import { smallFacts } from "./spec_fixtures.ts";
-import { mayJoin } from "./front_rivals.ts";
+import { answers as samplesOf, mayJoin } from "./front_rivals.ts";
 import { figure, run, world } from "./study_world.ts";
 
 const facts = smallFacts();
@@ -30,19 +29,6 @@ const perplexitySpec: Spec = {
   ],
   tasks: spec.tasks.map((plan) => ({ ...plan, primary: plan.task === "words_text" })),
 };
-
-function results(task: string, scores: readonly number[]): SampleResult[] {
-  return scores.map((score, i) => ({
-    task,
-    sample_id: String(i),
-    sample_hash: `${task} ${i}`,
-    prompt_hash: "",
-    score,
-    answer: null,
-    gold: null,
-    log_likelihood: null,
-  }));
-}
 
 function quality(task: string, value: number, n: number, standard_error = 0.02): Measurement {
   const metric = task === "words" ? "accuracy" : "perplexity";
@@ -60,7 +46,7 @@ function words(n: number, right: number): Evaluation {
   const scores = Array.from({ length: n }, (_, i) => i < right ? 1 : 0);
   return {
     measurements: [quality("words", right / n, n)],
-    samples: results("words", scores),
+    samples: samplesOf(scores),
     protocol: { words: "1" },
   };
 }
@@ -69,7 +55,7 @@ function text(losses: readonly number[]): Evaluation {
   const mean = losses.reduce((a, b) => a + b, 0) / losses.length;
   return {
     measurements: [quality("words_text", Math.exp(mean), losses.length)],
-    samples: results("words_text", losses),
+    samples: samplesOf(losses, "words_text"),
     protocol: { words_text: "1" },
   };
 }
@@ -298,7 +284,7 @@ Deno.test("frontEstimate() is near a half for a coin's toss and 1 for a clear wi
       ],
       latency: timed(bytes),
     } as unknown as Comparable; // only what the function reads
-    return { trial, samples: results("words", scores) };
+    return { trial, samples: samplesOf(scores) };
   };
   const alternating = Array.from({ length: 200 }, (_, i) => i % 2);
   const found = frontEstimate(
@@ -340,7 +326,7 @@ Deno.test("frontEstimate() weighs tasks as the claim does: nine to one, the lead
     } as unknown as Comparable; // only what the function reads
     const scores = (share: number) =>
       Array.from({ length: 100 }, (_, i) => i < 100 * share ? 1 : 0);
-    const samples = [...results("words", scores(major)), ...results("minor", scores(minor))];
+    const samples = [...samplesOf(scores(major)), ...samplesOf(scores(minor), "minor")];
     return { trial, samples };
   };
   // 0.9·0.9 + 0.1·0 = 0.81 against 0.9·0.4 + 0.1·1 = 0.46; unweighted 0.45 against 0.7.
@@ -353,7 +339,7 @@ Deno.test("frontEstimate() weighs tasks as the claim does: nine to one, the lead
 Deno.test("frontEstimate() weighs strata by their rows: nine to one, the leader leads", () => {
   const contender = (id: string, law: number, art: number) => {
     const ones = (share: number) => Array.from({ length: 100 }, (_, i) => i < 100 * share ? 1 : 0);
-    const samples = results("words", [...ones(law), ...ones(art)]).map((one, i) =>
+    const samples = samplesOf([...ones(law), ...ones(art)]).map((one, i) =>
       i < 100
         ? { ...one, stratum: "law", stratum_rows: 900 }
         : { ...one, stratum: "art", stratum_rows: 100 }

@@ -9,11 +9,11 @@ import {
   pairsToTellApart,
   permutationTest,
   retention,
-  type SampleResult,
   type Spec,
   streamRandom,
   withAggregates,
 } from "../../core/mod.ts";
+import { answers as samplesOf } from "./front_rivals.ts";
 import { figure, world } from "./study_world.ts";
 
 const base = world().input().spec;
@@ -44,17 +44,7 @@ function answers(task: string, scores: readonly number[], metric = "accuracy"): 
     n: scores.length,
     task,
   };
-  const samples = scores.map((score, i): SampleResult => ({
-    task,
-    sample_id: String(i),
-    sample_hash: `${task} ${i}`,
-    prompt_hash: "",
-    score,
-    answer: null,
-    gold: null,
-    log_likelihood: null,
-  }));
-  return { measurements: [row], samples, protocol: { [task]: "1" } };
+  return { measurements: [row], samples: samplesOf(scores, task), protocol: { [task]: "1" } };
 }
 
 function together(...parts: Evaluation[]): Evaluation {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import dataclasses
 import functools
 import tempfile
 from collections.abc import Mapping
@@ -10,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from tiny_model import calibration, tiny_dir
+from tiny_model import action, calibration, tiny_dir
 
 from pare_backends.calls import apply
 from pare_backends.calls.apply import ApplyRequest
 from pare_backends.checkpoint.load import load_dequantized
-from pare_backends.progress import silent_report
+from pare_backends.progress import Report, silent_report
 
 
 class Killed(BaseException):
@@ -31,19 +32,31 @@ def answers() -> Path:
 
 
 def request(out: Path, parent: Path, agent: str, method: str, **params: Any) -> ApplyRequest:
-    return ApplyRequest(
-        parent_dir=str(parent),
-        output_dir=str(out),
-        agent=agent,
-        method=method,
-        params=params,
-        calibration_path=None,
-        seed=1,
-        python_path=None,
-        training_path=str(calibration()),
-        original_dir=str(tiny_dir()),
-        original_cache=str(answers()),
+    return action(
+        out,
+        agent,
+        method,
+        params,
+        parent,
+        training_path=calibration(),
+        original_dir=tiny_dir(),
+        original_cache=answers(),
     )
+
+
+def teach(
+    method: str,
+    defaults: Mapping[str, Any],
+    out: Path,
+    parent: Path,
+    report: Report | None = None,
+    work: Path | None = None,
+    **params: Any,
+) -> dict[str, Any]:
+    """The call's result; the child lies in `out`."""
+    asked = request(out, parent, "distillation", method, **{**defaults, **params})
+    asked = dataclasses.replace(asked, work_dir=None if work is None else str(work))
+    return apply.run(asked, report or silent_report())
 
 
 def act(out: Path, parent: Path, agent: str, method: str, **params: Any) -> Path:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 from random_models import write_model
-from tiny_model import accuracy, act, calibration, tiny_dir
+from tiny_model import accuracy, act, action, calibration, tiny_dir
 
 from pare_backends.calls import apply
 from pare_backends.calls.apply import ApplyRequest
@@ -253,16 +253,8 @@ class Killed(Exception):
 
 
 def request(out: Path, method: str, work: Path | None, **params: Any) -> ApplyRequest:
-    return ApplyRequest(
-        parent_dir=str(tiny_dir()),
-        output_dir=str(out),
-        agent="pruning",
-        method=method,
-        params={**DATA, **params},
-        calibration_path=str(calibration()),
-        seed=1,
-        python_path=None,
-        work_dir=None if work is None else str(work),
+    return action(
+        out, "pruning", method, {**DATA, **params}, calibration_path=calibration(), work_dir=work
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -18,8 +19,9 @@ from distillation_fixtures import (
     kl_to_original,
     narrowed,
     request,
+    teach,
 )
-from tiny_model import calibration, tiny_copy, tiny_dir
+from tiny_model import calibration, require_zeros, tiny_copy, tiny_dir
 
 from pare_backends.calls import apply, import_model
 from pare_backends.calls.import_model import ImportModelRequest
@@ -33,14 +35,7 @@ from pare_backends.progress import Report, silent_report
 TAUGHT = {"lr": 1e-3, "steps": 40, "tokens": 32, "top_k": 16, "batch": 2}
 WEIGHTS = "model.safetensors"
 
-
-def distill(
-    out: Path, parent: Path, report: Report | None = None, work: Path | None = None, **params: Any
-) -> dict[str, Any]:
-    """The call's result; the child lies in `out`."""
-    asked = request(out, parent, "distillation", "distill", **{**TAUGHT, **params})
-    asked = dataclasses.replace(asked, work_dir=None if work is None else str(work))
-    return apply.run(asked, report or silent_report())
+distill = functools.partial(teach, "distill", TAUGHT)
 
 
 @pytest.fixture(scope="module")
@@ -87,14 +82,7 @@ def test_factors_learn_too_merged_or_beside_the_weights(
 def test_what_pruning_made_zero_stays_zero_in_its_form(tmp_path: Path, weights: str) -> None:
     pruned = act(tmp_path / "pruned", tiny_dir(), "pruning", "magnitude", sparsity=0.6)
     distill(tmp_path / "taught", pruned, student_weights=weights)
-    before, after = read(pruned).in_form(BitmaskTensor), read(tmp_path / "taught")
-    assert set(after.in_form(BitmaskTensor)) == set(before)
-    changed = 0
-    for layer, tensor in before.items():
-        was, now = tensor.weight(), after.weight(layer)
-        assert not now[was == 0].any(), layer
-        changed += int((now != was).sum())
-    assert changed > 0
+    require_zeros(pruned, tmp_path / "taught")
     assert kl_to_original(tmp_path / "taught") < 0.9 * kl_to_original(pruned)
 
 

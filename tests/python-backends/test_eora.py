@@ -11,10 +11,9 @@ import pytest
 import torch
 from distillation_fixtures import act as teach
 from test_gptq import divergence
-from tiny_model import act, calibration, tiny_dir
+from tiny_model import act, action, calibration, tiny_dir
 
 from pare_backends.calls import apply
-from pare_backends.calls.apply import ApplyRequest
 from pare_backends.checkpoint import formula_bytes, read
 from pare_backends.failures import CallFailure
 from pare_backends.progress import silent_report
@@ -24,16 +23,14 @@ from pare_backends.quantization.eora import Params
 
 def eora(out: Path, parent: Path, reference: Path | None = None, **params: Any) -> dict[str, Any]:
     """The call's result; the child lies in `out`."""
-    request = ApplyRequest(
-        parent_dir=str(parent),
-        output_dir=str(out),
-        agent="quantization",
-        method="eora",
-        params=params,
-        calibration_path=str(calibration()),
-        seed=1,
-        python_path=None,
-        reference_dir=str(reference or tiny_dir()),
+    request = action(
+        out,
+        "quantization",
+        "eora",
+        params,
+        parent,
+        calibration_path=calibration(),
+        reference_dir=reference or tiny_dir(),
     )
     return apply.run(request, silent_report())
 

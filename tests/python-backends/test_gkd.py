@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -17,11 +18,12 @@ from distillation_fixtures import (
     kl_to_original,
     narrowed,
     request,
+    teach,
 )
-from tiny_model import tiny_copy, tiny_dir
+from tiny_model import require_zeros, tiny_copy, tiny_dir
 
 from pare_backends.calls import apply
-from pare_backends.checkpoint import BitmaskTensor, read
+from pare_backends.checkpoint import read
 from pare_backends.checkpoint.load import load_dequantized
 from pare_backends.distillation.gkd import IGNORED, Lesson, Params, Writing, library
 from pare_backends.failures import CallFailure
@@ -31,14 +33,7 @@ TAUGHT = {"lr": 1e-3, "steps": 30, "tokens": 32, "batch": 2}
 WRITES = {"prefix_tokens": 8, "max_new_tokens": 12}
 WEIGHTS = "model.safetensors"
 
-
-def gkd(
-    out: Path, parent: Path, report: Report | None = None, work: Path | None = None, **params: Any
-) -> dict[str, Any]:
-    """The call's result; the child lies in `out`."""
-    asked = request(out, parent, "distillation", "gkd", **{**TAUGHT, **WRITES, **params})
-    asked = dataclasses.replace(asked, work_dir=None if work is None else str(work))
-    return apply.run(asked, report or silent_report())
+gkd = functools.partial(teach, "gkd", {**TAUGHT, **WRITES})
 
 
 @pytest.fixture(scope="module")
@@ -132,9 +127,7 @@ def test_what_pruning_made_zero_stays_zero_in_its_form(tmp_path: Path, weights: 
     pruned = act(tmp_path / "pruned", tiny_dir(), "pruning", "magnitude", sparsity=0.6)
     lr = 5e-3 if weights == "factors" else 1e-3
     gkd(tmp_path / "taught", pruned, student_weights=weights, lr=lr)
-    before, after = read(pruned).in_form(BitmaskTensor), read(tmp_path / "taught")
-    assert set(after.in_form(BitmaskTensor)) == set(before)
-    assert all(not after.weight(layer)[one.weight() == 0].any() for layer, one in before.items())
+    require_zeros(pruned, tmp_path / "taught")
     assert kl_to_original(tmp_path / "taught") < kl_to_original(pruned)
 
 

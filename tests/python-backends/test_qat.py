@@ -9,10 +9,9 @@ from typing import Any
 import pytest
 import torch
 from test_lora import Killed, kill_at
-from tiny_model import act, calibration, tiny_dir
+from tiny_model import act, action, calibration, tiny_dir
 
 from pare_backends.calls import apply
-from pare_backends.calls.apply import ApplyRequest
 from pare_backends.checkpoint import load_dequantized, read
 from pare_backends.failures import CallFailure
 from pare_backends.models.tiny_text import sentences
@@ -35,17 +34,15 @@ def qat(
 ) -> dict[str, Any]:
     """The call's result; the child lies in `out`."""
     asked = {**GRID, "lr": 2e-3, "steps": 24, "batch": 2, "tokens": 64, "held_out": 0, **params}
-    request = ApplyRequest(
-        parent_dir=str(parent or tiny_dir()),
-        output_dir=str(out),
-        agent="quantization",
-        method="qat",
-        params=asked,
-        calibration_path=None,
+    request = action(
+        out,
+        "quantization",
+        "qat",
+        asked,
+        parent,
         seed=seed,
-        python_path=None,
-        training_path=str(calibration()),
-        work_dir=None if work_dir is None else str(work_dir),
+        training_path=calibration(),
+        work_dir=work_dir,
     )
     return apply.run(request, report or silent_report())
 

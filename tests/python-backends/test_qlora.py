@@ -9,10 +9,9 @@ import numpy as np
 import pytest
 import torch
 from test_lora import PARAMS, logits
-from tiny_model import calibration, tiny_dir
+from tiny_model import action, calibration, tiny_dir
 
 from pare_backends.calls import apply
-from pare_backends.calls.apply import ApplyRequest
 from pare_backends.checkpoint import read
 from pare_backends.checkpoint.load import load_dequantized
 from pare_backends.failures import CallFailure
@@ -30,17 +29,7 @@ PUBLISHED = [
 
 def act(out: Path, method: str, parent: Path | None = None, **params: Any) -> dict[str, Any]:
     agent = {"magnitude": "pruning", "rtn": "quantization"}.get(method, "finetuning")
-    request = ApplyRequest(
-        parent_dir=str(parent or tiny_dir()),
-        output_dir=str(out),
-        agent=agent,
-        method=method,
-        params=params,
-        calibration_path=None,
-        seed=1,
-        python_path=None,
-        training_path=str(calibration()),
-    )
+    request = action(out, agent, method, params, parent, training_path=calibration())
     return apply.run(request, silent_report())
 
 

@@ -8,10 +8,9 @@ from typing import Any
 
 import pytest
 import torch
-from tiny_model import act, tiny_dir
+from tiny_model import act, action, tiny_dir
 
 from pare_backends.calls import apply, speed, verify
-from pare_backends.calls.apply import ApplyRequest
 from pare_backends.checkpoint import load_dequantized, read
 from pare_backends.checkpoint.setting import SETTING, read_setting, setting_of, source_of
 from pare_backends.checkpoint.stored_form import stored_form
@@ -28,17 +27,7 @@ def streaming(out: Path, **values: Any) -> dict[str, Any]:
 
 def made(out: Path, method: str, params: dict[str, Any]) -> dict[str, Any]:
     """The same of any method of the cache."""
-    request = ApplyRequest(
-        parent_dir=str(tiny_dir()),
-        output_dir=str(out),
-        agent="kv_cache",
-        method=method,
-        params=params,
-        calibration_path=None,
-        seed=1,
-        python_path=None,
-        parent_id=PARENT,
-    )
+    request = action(out, "kv_cache", method, params, parent_id=PARENT)
     return apply.run(request, silent_report())
 
 

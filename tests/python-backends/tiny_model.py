@@ -17,6 +17,7 @@ import torch
 from pare_backends import models
 from pare_backends.calls import apply
 from pare_backends.calls.apply import ApplyRequest
+from pare_backends.checkpoint import BitmaskTensor, read
 from pare_backends.models.tiny import train_tiny
 from pare_backends.models.tiny_text import items, sentences
 from pare_backends.progress import silent_report
@@ -59,6 +60,27 @@ def calibration() -> Path:
     return path
 
 
+def action(
+    out: Path,
+    agent: str,
+    method: str,
+    params: dict[str, Any],
+    parent: Path | None = None,
+    **more: Any,
+) -> ApplyRequest:
+    """What makes a child of the tiny model, or of `parent`, in `out`; `more`: its other fields."""
+    paths = {name: str(one) if isinstance(one, Path) else one for name, one in more.items()}
+    fields: dict[str, Any] = {"calibration_path": None, "seed": 1, "python_path": None, **paths}
+    return ApplyRequest(
+        parent_dir=str(parent or tiny_dir()),
+        output_dir=str(out),
+        agent=agent,
+        method=method,
+        params=params,
+        **fields,
+    )
+
+
 def act(
     out: Path,
     method: str,
@@ -67,17 +89,20 @@ def act(
     agent: str = "quantization",
 ) -> dict[str, Any]:
     """The call's result; the child lies in `out`."""
-    request = ApplyRequest(
-        parent_dir=str(parent or tiny_dir()),
-        output_dir=str(out),
-        agent=agent,
-        method=method,
-        params=params,
-        calibration_path=str(calibration()),
-        seed=1,
-        python_path=None,
-    )
+    request = action(out, agent, method, params, parent, calibration_path=calibration())
     return apply.run(request, silent_report())
+
+
+def require_zeros(pruned: Path, trained: Path) -> None:
+    """What pruning made zero stays zero, in its form, and what it left has learnt."""
+    before, after = read(pruned).in_form(BitmaskTensor), read(trained)
+    assert set(after.in_form(BitmaskTensor)) == set(before)
+    changed = 0
+    for layer, tensor in before.items():
+        was, now = tensor.weight(), after.weight(layer)
+        assert not now[was == 0].any(), layer
+        changed += int((now != was).sum())
+    assert changed > 0
 
 
 def accuracy(model: Any, tokenizer: Any) -> float:

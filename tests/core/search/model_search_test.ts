@@ -128,32 +128,22 @@ for (const [name, algorithm] of Object.entries(algorithms)) {
   });
 }
 
+/** So many points of chance alone. */
+function searchedByChance(trials: number) {
+  const point = (state: SearchState) => ({ x: state.random(), y: state.random() });
+  return search((state) => ({ point: point(state), mode: "explore", reason: "" }), square, trials);
+}
+
 Deno.test("the surrogate comes nearer to a smooth front in 22 trials than 200 random points", () => {
   const reference = [0.5, 0.5];
-  const random = search(
-    (state) => ({
-      point: { x: state.random(), y: state.random() },
-      mode: "explore",
-      reason: "",
-    }),
-    square,
-    200,
-  );
+  const random = searchedByChance(200);
   const led = volume(search(surrogate, square, 22), reference);
   assert.ok(led > volume(random, reference), `${led}, random ${volume(random, reference)}`);
 });
 
 Deno.test("TPE comes nearer to it in 60 trials than 60 random points", () => {
   const reference = [0.3, 0.3];
-  const random = search(
-    (state) => ({
-      point: { x: state.random(), y: state.random() },
-      mode: "explore",
-      reason: "",
-    }),
-    square,
-    60,
-  );
+  const random = searchedByChance(60);
   assert.ok(volume(search(tpe, square, 60), reference) > volume(random, reference));
 });
 

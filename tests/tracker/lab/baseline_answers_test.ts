@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { fileURLToPath } from "node:url";
 import { join } from "node:path";
 import tinyWords from "../../../plugins/evaluation/texts/tiny_words.ts";
-import { Endpoint, KINDS, protocolMismatch, type WireTask } from "../../../core/mod.ts";
+import { Endpoint, protocolMismatch, type WireTask } from "../../../core/mod.ts";
 import { createBackendClient } from "../../../python-backends/client.ts";
 import { pinsHash } from "../../../python-backends/environments/environment_pins.ts";
 import { openArtifactStore } from "../../../tracker/artifacts/artifact_store.ts";
@@ -10,8 +10,9 @@ import { openFolderCache } from "../../../tracker/artifacts/folder_cache.ts";
 import { discoverPlugins } from "../../../tracker/lab/discover.ts";
 import { findHome } from "../../../tracker/ground/home.ts";
 import { evaluateArtifact } from "../../../tracker/lab/runner/evaluate_artifact.ts";
-import { type CallRunner, createCallRunner } from "../../../tracker/lab/runner/call_runner.ts";
+import type { CallRunner } from "../../../tracker/lab/runner/call_runner.ts";
 import { openStore } from "../../../tracker/store/store.ts";
+import { bareStudy, quietRunner } from "../../fixtures/bare_study.ts";
 import { inDirectory } from "../../fixtures/stores/processes.ts";
 import { adoptTinyModel, must } from "../../tiny_model.ts";
 import { wiredTask } from "../../fixtures/wired_task.ts";
@@ -46,37 +47,15 @@ Deno.test("a baseline is evaluated once for two studies, and not where the templ
         maxDiskBytes: null,
       };
       const artifact = await adoptTinyModel(artifacts, client);
-      const studyOf = (study_id: string, task: WireTask) => ({
-        study_id,
-        spec: {} as never, // an evaluation asks it how it scores, and none of the others
-        model: null as never,
-        tasks: [task],
-        rungs: [{ fidelity: "full", selections: [{ task: task.task, rows: ROWS }] }],
-        windows: { calibration: null, training: null },
-        counts: { calibration: { windows: 0, tokens: 0 }, training: { windows: 0, tokens: 0 } },
-        seed: 1,
-        options: {
-          apply: {},
-          evaluate: { allow_unsafe_code: false, answer_chars: 100 },
-          speed: {},
-          verify: {},
-        },
-        device: "cpu" as const,
-        cpu_power: null,
-        carbon_intensity: null,
-        asks: {},
-        needs: KINDS[0].needs,
-      });
-      const baselineOf = async (study_id: string, task: WireTask) => {
-        const runner = createCallRunner({
-          client,
+      const studyOf = (study_id: string, task: WireTask) =>
+        bareStudy({
           study_id,
-          signal: new AbortController().signal,
-          onEvent: () => {},
-          record: (record) => store.record(record),
-          keepLog: () => Promise.resolve(null),
-          timestamp,
+          spec: {} as never, // an evaluation asks it how it scores, and none of the others
+          tasks: [task],
+          rungs: [{ fidelity: "full", selections: [{ task: task.task, rows: ROWS }] }],
         });
+      const baselineOf = async (study_id: string, task: WireTask) => {
+        const runner = quietRunner(client, study_id, store);
         const study = studyOf(study_id, task);
         const trial_id = `${study_id}/t00`;
         return must(

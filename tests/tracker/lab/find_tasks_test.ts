@@ -11,24 +11,16 @@ import { createBackendClient } from "../../../python-backends/client.ts";
 import { withFoundTasks } from "../../../tracker/lab/data/find_tasks.ts";
 import { discoverPlugins } from "../../../tracker/lab/discover.ts";
 import { readDataset } from "../../../tracker/lab/data/inspect_dataset.ts";
-import { type CallRunner, createCallRunner } from "../../../tracker/lab/runner/call_runner.ts";
+import type { CallRunner } from "../../../tracker/lab/runner/call_runner.ts";
 import { dataPath, withoutData } from "../../../tracker/lab/runner/task_data.ts";
+import { quietRunner } from "../../fixtures/bare_study.ts";
 import { temporaryFolder } from "../../temporary_folder.ts";
 
 const registry = await discoverPlugins();
 const client = createBackendClient({ home: temporaryFolder("find-tasks") });
 let asked = 0;
 
-const calls = createCallRunner({
-  client,
-  study_id: "study",
-  signal: new AbortController().signal,
-  onEvent: () => {},
-  record: () => Promise.resolve(),
-  keepLog: () => Promise.resolve(null),
-  timestamp: () => "",
-  stall_minutes: undefined,
-});
+const calls = quietRunner(client);
 const runner: CallRunner = (...call) => {
   asked += 1;
   return calls(...call);

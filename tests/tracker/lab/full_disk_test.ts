@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { existsSync, readdirSync } from "node:fs";
 import { mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { KINDS, resolveAction } from "../../../core/mod.ts";
+import { resolveAction } from "../../../core/mod.ts";
 import { type BackendClient, createBackendClient } from "../../../python-backends/client.ts";
 import { pinsHash } from "../../../python-backends/environments/environment_pins.ts";
 import { openArtifactStore } from "../../../tracker/artifacts/artifact_store.ts";
@@ -10,8 +10,9 @@ import { openFolderCache } from "../../../tracker/artifacts/folder_cache.ts";
 import { discoverPlugins } from "../../../tracker/lab/discover.ts";
 import { findHome } from "../../../tracker/ground/home.ts";
 import { applyAction } from "../../../tracker/lab/runner/apply_action.ts";
-import { type CallRunner, createCallRunner } from "../../../tracker/lab/runner/call_runner.ts";
+import type { CallRunner } from "../../../tracker/lab/runner/call_runner.ts";
 import { openStore } from "../../../tracker/store/store.ts";
+import { bareStudy, quietRunner } from "../../fixtures/bare_study.ts";
 import { fill, mountDisk, unlessMountable } from "../../fixtures/small_disk.ts";
 import { shareDefaultEnvironment } from "../../python-backends/scripted_worker.ts";
 import { temporaryFolder } from "../../temporary_folder.ts";
@@ -35,15 +36,7 @@ async function prepare(client: BackendClient, disk: string, before: (call: strin
   const artifacts = await openArtifactStore(disk);
   const timestamp = () => new Date().toISOString();
   const ran: string[] = [];
-  const real = createCallRunner({
-    client,
-    study_id: "study",
-    signal: new AbortController().signal,
-    onEvent: () => {},
-    record: (record) => store.record(record),
-    keepLog: () => Promise.resolve(null),
-    timestamp,
-  });
+  const real = quietRunner(client, "study", store);
   const runner: CallRunner = (trial, request, environment) => {
     ran.push(request.call);
     before(request.call);
@@ -70,27 +63,7 @@ async function prepare(client: BackendClient, disk: string, before: (call: strin
     timestamp,
     maxDiskBytes: null,
   };
-  const study = {
-    study_id: "study",
-    model: smallFacts().model,
-    spec: null as never, // an action reads none of these
-    tasks: [],
-    rungs: [],
-    windows: { calibration: null, training: null },
-    counts: { calibration: { windows: 0, tokens: 0 }, training: { windows: 0, tokens: 0 } },
-    asks: {},
-    needs: KINDS[0].needs,
-    seed: 1,
-    options: {
-      apply: {},
-      evaluate: { answer_chars: 100, allow_unsafe_code: false },
-      speed: {},
-      verify: {},
-    },
-    device: "cpu" as const,
-    cpu_power: null,
-    carbon_intensity: null,
-  };
+  const study = bareStudy();
   const apply = () =>
     applyAction({
       ...{ workshop, study, runner, trial_id: "study/t01" },

@@ -2,13 +2,7 @@ import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import {
-  type Action,
-  type Artifact,
-  type CallRequest,
-  KINDS,
-  resolveAction,
-} from "../../../core/mod.ts";
+import { type Action, type Artifact, type CallRequest, resolveAction } from "../../../core/mod.ts";
 import { openArtifactStore } from "../../../tracker/artifacts/artifact_store.ts";
 import { openFolderCache } from "../../../tracker/artifacts/folder_cache.ts";
 import { discoverPlugins } from "../../../tracker/lab/discover.ts";
@@ -16,6 +10,7 @@ import { findHome } from "../../../tracker/ground/home.ts";
 import { applyAction } from "../../../tracker/lab/runner/apply_action.ts";
 import { type CallRunner, failed } from "../../../tracker/lab/runner/call_runner.ts";
 import { openStore } from "../../../tracker/store/store.ts";
+import { bareStudy } from "../../fixtures/bare_study.ts";
 import { smallFacts } from "../../core/spec_fixtures.ts";
 import { temporaryFolder } from "../../temporary_folder.ts";
 
@@ -69,23 +64,7 @@ async function prepare(teacher: boolean) {
     environmentHash: (name: string) => Promise.resolve(`pins of ${name}`),
     timestamp: () => "2026-01-01T00:00:00Z",
   };
-  const study = {
-    ...{
-      study_id: "study",
-      seed: 1,
-      options: {
-        apply: {},
-        evaluate: { answer_chars: 100, allow_unsafe_code: false },
-        speed: {},
-        verify: {},
-      },
-    },
-    ...{ model: smallFacts().model, spec: null as never, tasks: [], rungs: [] },
-    device: "cpu" as const,
-    windows: { calibration: null, training: null },
-    counts: { calibration: { windows: 0, tokens: 0 }, training: { windows: 0, tokens: 0 } },
-    ...{ cpu_power: null, carbon_intensity: null, asks: {}, needs: KINDS[0].needs },
-  };
+  const study = bareStudy();
   const resolved = (action: Action) => resolveAction(action, plugins.methods, smallFacts());
   const rtn = { agent: "quantization", method: "rtn", params: { bits: 8, group_size: 32 } };
   const work = async (
