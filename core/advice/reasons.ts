@@ -10,6 +10,7 @@ import {
 } from "../metrics/metric_words.ts";
 import { whatDecides } from "./advice.ts";
 import { type Comparable, type ComparableStudy, objectivesSentence } from "../front/comparable.ts";
+import { equalitySaid } from "../front/equal_latencies.ts";
 import { type Front, objectiveFigure } from "../front/objectives.ts";
 import { type Choice, passedOver } from "./passed_over.ts";
 import { looksViolated, nameOf, rangeOf, shown, undecided, violations } from "./verdicts.ts";
@@ -66,7 +67,14 @@ export function whyChosen(trial: Comparable, input: ReasonsInput): string[] {
         `of the original, is the best of those that qualify${unsure}.`,
     );
   }
-  return [...reasons, ...passedOver(compressed, choiceOf(input, trial))];
+  return [...reasons, ...equalSaid(trial), ...passedOver(compressed, choiceOf(input, trial))];
+}
+
+/** That noise in its latency decided nothing, where it would have. */
+function equalSaid({ reward }: Comparable): string[] {
+  const note = reward?.terms.find(({ term }) => term === "latency")?.note ?? null;
+  const said = equalitySaid(note);
+  return said === null ? [] : [`In that reward its latency is ${said}.`];
 }
 
 /** What a figure beside the original's does not say. */

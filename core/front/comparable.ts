@@ -3,6 +3,7 @@ import { trialName } from "../strategies/strategy_names.ts";
 import type { Spec } from "../schemas/spec.ts";
 import type { Trial } from "../schemas/trial.ts";
 import { type ComparedLatency, compareLatencies } from "./compared_latency.ts";
+import { type CountedLatency, equalLatencies } from "./equal_latencies.ts";
 import { limitVerdict } from "../evidence/constraints.ts";
 import { isQualityMetric, metricOf } from "../metrics/metric_table.ts";
 import { measuredRow, ratioOf } from "./latency_ratio.ts";
@@ -51,8 +52,8 @@ export interface ComparableStudy<
 
 /**
  * Makes the trials of a study comparable. Latencies are compared by their ratio to the baseline of
- * the same minutes (`compareLatencies`), whose figure takes the place of the trial's own in its
- * reward and in the verdict on `max_latency_ms`. An objective that a trial can never have, as its
+ * the same minutes (`compareLatencies`), whose figure takes the place of the trial's own in the verdict
+ * on `max_latency_ms`; in the reward those that are not told apart count as equal (`equalLatencies`). An objective that a trial can never have, as its
  * speed is only emulated, is none of this study: the trials are compared by what all of them have, rather
  * than some of them by nothing. Idempotent, as only measured rows are read.
  */
@@ -76,9 +77,13 @@ export function comparableStudy<T extends Comparand, S extends ComparedSpec>(
   const ranked = objectives.some(({ metric }) => metric === "latency_ms") ||
     (isAsked(spec) && !left.has("latency_ms") &&
       unmeasured(timed, "latency_ms", spec.runtime) === null);
+  const counted = equalLatencies(trials, latencies);
+  const none = counted.size === 0 ? undefined : "unknown"; // nothing was timed: as it was judged
   return {
     spec: { ...spec, objectives },
-    trials: timed.map((trial) => judged(trial, spec, ranked)),
+    trials: timed.map((trial) =>
+      judged(trial, spec, ranked ? counted.get(trial.trial_id) ?? none : null)
+    ),
     without,
   };
 }
@@ -156,7 +161,7 @@ function isMeasured(trial: Comparable<Comparand>, metric: string, runtime: strin
 function judged<T extends Comparand>(
   trial: Comparable<T>,
   spec: ComparedSpec,
-  ranked: boolean,
+  counted: CountedLatency | "unknown" | null | undefined,
 ): Comparable<T> {
   const limit = spec.constraints.max_latency_ms;
   const constraints = trial.constraints.map((verdict) =>
@@ -167,19 +172,15 @@ function judged<T extends Comparand>(
   const violated = constraints.some(({ constraint, verdict }) =>
     constraint === "max_latency_ms" && verdict === "violated"
   );
-  return { ...trial, constraints, reward: rewardBy(trial, ranked, violated) };
-}
-
-function rewardBy(
-  { reward, latency, strategy }: Comparable<Comparand>,
-  ranked: boolean,
-  violated: boolean,
-): Comparand["reward"] {
-  if (reward === null) return reward;
-  if (!ranked) return rescored(reward, null, violated);
-  // A trial that has no ratio was judged without one, and the original is what ratios are over.
-  if (strategy === null || latency === null || latency.ratio === null) return reward;
-  return rescored(reward, { ratio: latency.ratio, sessions: latency.sessions }, violated);
+  const { reward, strategy } = trial;
+  // The original is what ratios are over.
+  const keeps = reward === null || counted === undefined ||
+    (strategy === null && counted !== null);
+  return {
+    ...trial,
+    constraints,
+    reward: keeps ? reward : rescored(reward, counted, violated),
+  };
 }
 
 /** A compared latency as a value with its error, milliseconds per token. */

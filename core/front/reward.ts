@@ -3,6 +3,7 @@ import type { Measurement } from "../schemas/measurement.ts";
 import type { Spec } from "../schemas/spec.ts";
 import type { ConstraintVerdict, Reward, RewardTerm, Trial } from "../schemas/trial.ts";
 import { isQuality, memoryRow } from "../evidence/constraints.ts";
+import type { CountedLatency } from "./equal_latencies.ts";
 import { measuredRow, ratioOf } from "./latency_ratio.ts";
 import {
   knownMetric,
@@ -53,8 +54,10 @@ export interface RewardInput {
  *
  * Where the front names several metrics of one term, the term is their mean.
  *
- * A term that was not measured is left out and says so; the other weights stay what they are, so
- * that a term means the same in every trial. All trials of a study measure the same terms.
+ * A cost that was measured of the original and not of the trial is unknown: it counts as the original's,
+ * so that nobody gains by not being measured. A term that was not measured of the original is left out of
+ * every trial. Either says so; the other weights stay what they are, so that a term means the same in
+ * every trial.
  */
 export function rewardOf(input: RewardInput): Reward {
   const weights = input.spec.reward_weights;
@@ -62,7 +65,7 @@ export function rewardOf(input: RewardInput): Reward {
     const weight = weights[name];
     // What nobody weighs, and what old records lack, is no term.
     if (weight === undefined || weight === 0) return [];
-    return [term(name, weight, name === "accuracy" ? 1 : -1, meanRatio(name, input))];
+    return [term(name, weight, name === "accuracy" ? 1 : -1, known(name, input))];
   });
   return sum([...terms, ...penalties(input)]);
 }
@@ -91,7 +94,24 @@ function metricsOf(name: WeightName, { objectives }: Spec): readonly Metric[] {
   return named.length > 0 ? named : all.slice(0, 1); // every weight is some metric's
 }
 
-/** What a term is: the mean over its metrics, of those that were measured. */
+/** What a term is, or what stands for it where the trial's is unknown. */
+function known(name: WeightName, input: RewardInput): Ratio {
+  const ratio = meanRatio(name, input);
+  const isCost = metricsOf(name, input.spec).every(({ kind }) => !ANSWERS.has(kind));
+  if (ratio.value !== null || !isCost) return ratio;
+  const original = meanRatio(name, { ...input, measurements: input.baseline });
+  return original.value === null ? ratio : unknown(ratio.note);
+}
+
+/** Kinds of metric that every trial has which was evaluated. */
+const ANSWERS: ReadonlySet<Metric["kind"]> = new Set(["quality", "distance"]);
+
+function unknown(note: string | null): Ratio {
+  const why = (note ?? "not measured").replace(/: left out$/, "");
+  return { value: 1, note: `${why}: unknown, it counts as the original's` };
+}
+
+/** The mean over a term's metrics, of those that were measured. */
 function meanRatio(name: WeightName, input: RewardInput): Ratio {
   const ratios = metricsOf(name, input.spec).map((metric) => ratioFor(metric, input));
   const known = ratios.filter(({ value }) => value !== null);
@@ -121,24 +141,23 @@ function sum(terms: RewardTerm[]): Reward {
 }
 
 /**
- * The reward with the latency that a trial is compared by; null: latency ranks no trial of the study,
- * and is left out of every one's reward. `violated`: that latency breaks its limit.
+ * The reward with the latency that a trial is compared by; "unknown": it has none, where others have;
+ * null: latency ranks no trial of the study, and is left out of every one's reward. `violated`: that
+ * latency breaks its limit.
  */
 export function rescored(
   { terms }: Reward,
-  latency: { ratio: number; sessions: number } | null,
+  latency: CountedLatency | "unknown" | null,
   violated: boolean,
 ): Reward {
   const ratio: Ratio = latency === null
     ? { value: null, note: "latency is no objective of this study: left out" }
-    : { value: latency.ratio, note: besideNote(latency.sessions) };
+    : latency === "unknown"
+    ? unknown("latency not measured")
+    : { value: latency.ratio, note: latency.note };
   const kept = terms.filter(({ term, note }) => term !== "penalty" || note !== TOO_SLOW)
     .map((one) => one.term === "latency" ? term(one.term, one.weight, -1, ratio) : one);
   return sum(violated ? [...kept, penalty(LIMIT_PENALTY, TOO_SLOW)] : kept);
-}
-
-function besideNote(sessions: number): string {
-  return sessions > 1 ? `${BESIDE}, mean of ${sessions} sessions` : BESIDE;
 }
 
 const TOO_SLOW = "max_latency_ms is violated";

@@ -49,6 +49,9 @@ export const Measurement = z.strictObject({
     "hash of the stored form that was timed: architecture, tensors, types and shapes; absent in old " +
       "records and where nothing was timed",
   ),
+  busy_cores: z.number().optional().describe(
+    "that other work took while it was timed; absent: too few to matter, or an old record",
+  ),
 });
 export type Measurement = z.infer<typeof Measurement>;
 

@@ -85,7 +85,7 @@ class Generator:
         with self._timed("speed"):
             passes = [
                 [self._pass(request, prompt, self._request["new_tokens"]) for request in requests]
-                for _ in range(self._request["repeats"])
+                for _ in range(self._request["least_passes"])
             ]
         return statistics.median(own for own, *_ in passes)
 

@@ -1,6 +1,7 @@
 /** A study weighed anew, and fronts of two to six objectives. */
 import assert from "node:assert/strict";
 import {
+  comparableStudy,
   frontEstimate,
   paretoFront,
   profileOf,
@@ -29,7 +30,8 @@ Deno.test("weighing a study by its own weights changes nothing", () => {
   });
   const found = weigh(input, Object.fromEntries(named));
   assert.equal(found.recommendation.trial_id, recommendation!.trial_id);
-  const rewards = new Map(trials.map(({ trial_id, reward }) => [trial_id, reward?.value]));
+  const compared = comparableStudy(trials, spec).trials;
+  const rewards = new Map(compared.map(({ trial_id, reward }) => [trial_id, reward?.value]));
   for (const { trial_id, reward } of found.ranking) {
     assert.ok(Math.abs(reward! - rewards.get(trial_id)!) < 1e-9, trial_id);
   }

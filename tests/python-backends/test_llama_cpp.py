@@ -100,7 +100,8 @@ def test_speed_measures_an_artifact_beside_its_baseline() -> None:
         "baseline_dir": str(random_llama(0)),
         "baseline_form_dir": str(written(random_llama(0))[0]),
         "prompt_tokens": 12,
-        "new_tokens": 6, "repeats": 3, "seed": 0,
+        "new_tokens": 6, "least_passes": 3, "most_passes": 3,
+        "half_width": 0.02, "seed": 0,
         "cpu_power": None, "carbon_intensity": None,
     }  # fmt: skip
     events = run_worker(python, request)
@@ -123,7 +124,8 @@ def test_a_prompt_longer_than_the_context_is_refused_in_words() -> None:
         "artifact_dir": str(artifact(4, 32, True, 8)),
         "form_dir": str(written(artifact(4, 32, True, 8))[0]),
         "baseline_dir": None, "baseline_form_dir": None,
-        "prompt_tokens": 300, "new_tokens": 6, "repeats": 1, "seed": 0,
+        "prompt_tokens": 300, "new_tokens": 6, "least_passes": 1,
+        "most_passes": 1, "half_width": 0.02, "seed": 0,
         "cpu_power": None, "carbon_intensity": None,
     }  # fmt: skip
     events = run_worker(python, request)

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 from runtime_fixtures import artifact, exported_graph, random_llama, run_worker
+from scipy import stats
 
 from pare_backends.calls import speed
 from pare_backends.checkpoint.stored_form import stored_form
@@ -20,7 +21,13 @@ from pare_backends.failures import CallFailure
 from pare_backends.measuring import timing
 from pare_backends.measuring.energy import EnergyReader
 from pare_backends.measuring.quiet import VARIABLE, alert_if_busy, timing_lock, wait_until_quiet
-from pare_backends.measuring.timing import mean_with_error, median_with_error, time_in_turn
+from pare_backends.measuring.timing import (
+    Plan,
+    mean_with_error,
+    median_with_error,
+    time_in_turn,
+    trimmed_mean_with_error,
+)
 from pare_backends.progress import Report, silent_report
 from pare_backends.protocol import build
 from pare_backends.runtimes.registry import open_session
@@ -52,7 +59,9 @@ def request(runtime: str, **changes: Any) -> dict[str, Any]:
         ),
         "prompt_tokens": 12,
         "new_tokens": 6,
-        "repeats": 3,
+        "least_passes": 3,
+        "most_passes": 3,
+        "half_width": 0.02,
         "seed": 0,
         "cpu_power": {"watts_per_thread": 4.0, "source": "a test"},
         "carbon_intensity": dict(country="DEU", g_per_kwh=380.95, year=2023, source="a table"),
@@ -184,9 +193,79 @@ def test_time_in_turn_interleaves_and_feeds_each_token_back() -> None:
     joules = iter(range(100))
     reader = EnergyReader("rapl", "measured", lambda: float(next(joules)), "a test")
     sessions = [CountingSession("a", log), CountingSession("b", log)]
-    passes = time_in_turn(sessions, np.arange(5), 2, 2, reader, 0.0, silent_report())
-    assert log == ["a:5", "0", "1", "b:5", "0", "1"] * 2
+    plan = Plan(least=2, most=2, half_width=0.02)
+    passes = time_in_turn(sessions, np.arange(5), 2, plan, reader, 0.0, silent_report())
+    one, other = ["a:5", "0", "1"], ["b:5", "0", "1"]
+    assert log == [*one, *other, *other, *one], "each goes first in half of the pairs"
     assert [p.joules for p in passes[0]] == [1.0, 1.0]
+
+
+def test_pairs_go_on_until_their_interval_is_narrow() -> None:
+    """Looks at 4, 8, 16 and 20 pairs: what is steady ends at the first, what is not at the last."""
+    reader = EnergyReader("x", "estimated", time.perf_counter, "a watt")
+    plan = Plan(least=4, most=20, half_width=0.2)
+    assert [made for made in range(1, 21) if plan.ends_at(made)] == [4, 8, 16, 20]
+    waits = np.random.default_rng(0).choice([0.0005, 0.004], 100).tolist()
+    steady, restless = CountingSession("a", []), CountingSession("b", [])
+    steady.decode = lambda token: time.sleep(0.004) or token  # type: ignore[method-assign]
+    restless.decode = lambda token: time.sleep(waits.pop()) or token  # type: ignore[method-assign]
+    for other, pairs in ((steady, {4, 8}), (restless, {20})):
+        sessions = [steady, other]
+        made = time_in_turn(sessions, np.arange(3), 1, plan, reader, 0.0, silent_report())
+        assert {len(one) for one in made} <= pairs
+    alone = time_in_turn([restless], np.arange(3), 1, plan, reader, 0.0, silent_report())
+    assert len(alone[0]) == 4, "alone it has no ratio"
+
+
+def pass_logs(kind: str, passes: int, rng: np.random.Generator) -> np.ndarray:
+    """Logarithms of the times of passes, in the order they are made, on a machine of that kind."""
+    logs = 0.02 * rng.standard_normal(passes)
+    if kind == "autoregressive":
+        noise = 0.01 * rng.standard_normal(passes)
+        for i in range(1, passes):
+            noise[i] = 0.7 * noise[i - 1] + np.sqrt(1 - 0.49) * noise[i]
+        return logs + noise
+    if kind == "drift":
+        return logs + np.linspace(0, rng.uniform(-0.08, 0.08), passes)
+    if kind == "step":
+        logs[rng.integers(passes) :] += rng.choice([-0.1, 0.1])
+    if kind == "bursts":
+        logs += np.where(rng.random(passes) < 0.08, rng.exponential(0.3, passes), 0)
+    return logs
+
+
+@pytest.mark.parametrize("kind", ["steady", "autoregressive", "drift", "step", "bursts"])
+def test_the_interval_of_pairs_covers_as_often_as_it_says(kind: str) -> None:
+    """93 to 97 of 100, the looks of the plan among it: of 3,000 sessions the error is 0.4."""
+    rng = np.random.default_rng(20261126)
+    plan, covered = Plan(least=8, most=32, half_width=0.02), 0
+    for _ in range(3000):
+        logs = pass_logs(kind, 2 * plan.most, rng).reshape(-1, 2)
+        logs[1::2] = logs[1::2, ::-1]  # the other one goes first
+        ratios = logs[:, 0] - logs[:, 1]
+        for made in (8, 16, 32):
+            if timing.is_narrow(ratios[:made], plan.half_width):
+                break
+        value, error = trimmed_mean_with_error(ratios[:made])
+        assert error is not None
+        covered += abs(value) <= timing.Z975 * error
+    assert 0.93 <= covered / 3000 <= 0.97, covered / 3000
+
+
+def test_a_trimmed_mean_has_the_width_of_students_t() -> None:
+    assert trimmed_mean_with_error([3.0]) == (3.0, None)
+    values = np.random.default_rng(1).normal(1, 1, 40)
+    mean, _ = trimmed_mean_with_error(values.tolist())
+    assert mean == pytest.approx(stats.trim_mean(values, 0.2))
+    # Of four values a fifth is none: Student's own interval.
+    few = values[:4]
+    mean, error = trimmed_mean_with_error(few.tolist())
+    low, high = stats.t.interval(0.95, 3, few.mean(), stats.sem(few))
+    assert error is not None
+    half = timing.Z975 * error / timing.LOOKED_AT
+    assert (mean - half, mean + half) == (pytest.approx(low, 1e-3), pytest.approx(high, 1e-3))
+    for freedom, t in enumerate(timing.T975, 1):
+        assert t == pytest.approx(stats.t.ppf(0.975, freedom), abs=6e-4)
 
 
 def test_a_counter_is_read_over_seconds_and_an_estimate_is_not(
@@ -197,7 +276,8 @@ def test_a_counter_is_read_over_seconds_and_an_estimate_is_not(
     session.decode = lambda token: time.sleep(0.002) or token  # type: ignore[method-assign]
     for provenance in ("measured", "estimated"):
         reader = EnergyReader("x", provenance, time.perf_counter, "a watt")
-        passes = time_in_turn([session], np.arange(3), 2, 2, reader, 0.0, silent_report())[0]
+        plan = Plan(least=2, most=2, half_width=0.02)
+        passes = time_in_turn([session], np.arange(3), 2, plan, reader, 0.0, silent_report())[0]
         every = timing.read_energy(session, passes, np.arange(3), 2, reader, 0.0, silent_report())
         assert every[:2] == passes
         seconds = sum(one.decode_seconds for one in every)

@@ -25,6 +25,7 @@ from pare_backends.measuring.cache_bytes import cache_rows
 from pare_backends.measuring.energy_tables import UNKNOWN_CPU, CarbonIntensity, CpuPower
 from pare_backends.measuring.quiet import (
     alert_if_busy,
+    disturbance,
     foreign_meter,
     timing_lock,
     wait_until_quiet,
@@ -38,7 +39,7 @@ from pare_backends.measuring.speed_figures import (
     ratio_rows,
     timing_rows,
 )
-from pare_backends.measuring.timing import read_energy, time_in_turn
+from pare_backends.measuring.timing import Plan, read_energy, time_in_turn
 from pare_backends.progress import Report
 from pare_backends.runtimes.registry import add_runtime, open_session
 from pare_backends.runtimes.session import Session, TakesSetting
@@ -56,7 +57,9 @@ class Request:
     baseline_form_dir: str | None
     prompt_tokens: int
     new_tokens: int
-    repeats: int
+    least_passes: int
+    most_passes: int
+    half_width: float
     seed: int
     cpu_power: CpuPower | None
     carbon_intensity: CarbonIntensity | None
@@ -68,11 +71,12 @@ class Request:
 
 def run(request: Request, report: Report) -> dict[str, Any]:
     """The result of `core/calls/declared/speed.ts`."""
-    for name in ("prompt_tokens", "new_tokens", "repeats"):
+    for name in ("prompt_tokens", "new_tokens", "least_passes"):
         if getattr(request, name) < 1:
             raise CallFailure(
                 "bad_input", f"Cannot time generation: {name} is {getattr(request, name)}, under 1"
             )
+    plan = Plan(request.least_passes, request.most_passes, request.half_width)
     add_runtime(request.runtime, request.runtime_dir)
     own = source_of(request.artifact_dir, request.weights_dir)
     prompt = _prompt(Path(own.weights_dir), request.prompt_tokens, request.seed)
@@ -94,10 +98,9 @@ def run(request: Request, report: Report) -> dict[str, Any]:
             idle = energy.idle_watts(reader, IDLE_SECONDS)
         others = foreign_meter()
         with report.span("speed", library=True):
-            passes = time_in_turn(
-                sessions, prompt, request.new_tokens, request.repeats, reader, idle, report
-            )
-        alert_if_busy(report, others(), load)
+            passes = time_in_turn(sessions, prompt, request.new_tokens, plan, reader, idle, report)
+        cores = others()
+        alert_if_busy(report, cores, load)
         with report.span("energy", library=True):
             counted = [
                 read_energy(s, p, prompt, request.new_tokens, reader, idle, report)
@@ -110,6 +113,7 @@ def run(request: Request, report: Report) -> dict[str, Any]:
         warm_up_tokens=min(WARM_UP_TOKENS, request.new_tokens),
         seed=request.seed,
         load=load,
+        busy_cores=disturbance(cores),
         reader=reader,
         idle_watts=idle,
         carbon_intensity=request.carbon_intensity,

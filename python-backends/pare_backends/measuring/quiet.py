@@ -101,6 +101,11 @@ def wait_until_quiet(report: Report) -> None:
         report.progress("wait for a quiet machine", 0, None, "s")
 
 
+def disturbance(cores: float) -> float | None:
+    """Cores that other work took of a timing; None: too few to matter, or nobody waits for less."""
+    return cores if cores > BUSY_CORES and quiet_seconds() > 0 else None
+
+
 def alert_if_busy(report: Report, cores: float, load: float) -> None:
     """Says that other work disturbed a timing, with the cores it took."""
     if cores > BUSY_CORES:

@@ -11,7 +11,13 @@ import numpy as np
 
 from pare_backends.measuring.energy import EnergyReader, grams_of_co2
 from pare_backends.measuring.energy_tables import CarbonIntensity
-from pare_backends.measuring.timing import Pass, mean_with_error, median_with_error
+from pare_backends.measuring.timing import (
+    Pass,
+    decode_logs,
+    mean_with_error,
+    median_with_error,
+    trimmed_mean_with_error,
+)
 from pare_backends.runtimes.session import Session
 
 
@@ -25,6 +31,7 @@ class Timing:
     warm_up_tokens: int
     seed: int
     load: float
+    busy_cores: float | None  # that other work took meanwhile; None: hardly any
     reader: EnergyReader
     idle_watts: float
     carbon_intensity: CarbonIntensity | None
@@ -72,6 +79,7 @@ def timing_rows(
                 "standard_error": error,
                 "spread": spread(values),
                 "form": form,
+                **disturbed(timing),
             }
         )
     return found
@@ -112,18 +120,21 @@ def energy_rows(timing: Timing, session: Session, passes: Sequence[Pass]) -> lis
 def ratio_rows(timing: Timing, own: Timed, base: Timed) -> list[dict[str, Any]]:
     """The artifact over the baseline of the same minutes, each pass with the one made beside it.
 
-    The median of the pairs' ratios, its error the bootstrap's of their logarithms' median; energy
-    as the quotient of both means, as the passes that a counter needs more of are no pairs.
+    Of the pairs' ratios the geometric mean without a fifth at each end, 1.96 of its error the 95 %
+    interval; energy as the quotient of both means, as the passes that a counter needs more of are no
+    pairs.
     """
     pairs = list(zip(own.passes, base.passes, strict=True))
-    how = f"median of {len(pairs)} pairs with the baseline, pass by pass in turn"
+    how = (
+        f"trimmed mean of {len(pairs)} pairs with the baseline, in turn, each first in half of them"
+    )
     kinds = [
-        ("latency_ratio", [math.log(a.decode_seconds / b.decode_seconds) for a, b in pairs]),
+        ("latency_ratio", decode_logs(own.passes, base.passes)),
         ("prefill_ratio", [math.log(a.prefill_seconds / b.prefill_seconds) for a, b in pairs]),
     ]
     rows = []
     for metric, logs in kinds:
-        log, error = median_with_error(logs, timing.seed)
+        log, error = trimmed_mean_with_error(logs)
         row = _ratio_row(timing, own, base, metric, log, error, how)
         ratios = spread([math.exp(one) for one in logs])
         rows.append({**row, "n": len(pairs), "spread": ratios})
@@ -161,7 +172,13 @@ def _ratio_row(
         "provenance": "emulated" if emulated else "measured",
         "standard_error": None if error is None else error * math.exp(log),
         "form": own.form,
+        **disturbed(timing),
     }
+
+
+def disturbed(timing: Timing) -> dict[str, float]:
+    """What a row says of other work beside its timing: nothing where there was hardly any."""
+    return {} if timing.busy_cores is None else {"busy_cores": timing.busy_cores}
 
 
 def energy_reading(timing: Timing, passes: Sequence[Pass]) -> dict[str, Any]:

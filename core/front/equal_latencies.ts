@@ -1,0 +1,102 @@
+import { Z95 } from "../evidence/statistics.ts";
+import { trialName } from "../strategies/strategy_names.ts";
+import type { ComparedLatency } from "./compared_latency.ts";
+
+/** A latency as the reward counts it. */
+export interface CountedLatency {
+  /** Over the original's. */
+  readonly ratio: number;
+  /** What it is, for whoever reads the reward. */
+  readonly note: string;
+}
+
+/** One stored form as it was timed. */
+interface Form {
+  readonly name: string;
+  readonly log: number;
+  readonly error: number;
+  readonly sessions: number;
+  /** Numbers of the trials that have it. */
+  readonly numbers: readonly number[];
+}
+
+const ORIGINAL: Form = { name: "", log: 0, error: 0, sessions: 1, numbers: [] };
+
+/**
+ * What each trial's latency counts as in its reward, by trial id. Latencies that their intervals do not
+ * tell apart count as equal, so that noise of a machine decides nothing: those not told apart from the
+ * original's as 1, the others, from the fastest on, as the mean of those not told apart from the fastest
+ * of them. Trials without a ratio are absent.
+ */
+export function equalLatencies(
+  trials: readonly { readonly trial_id: string; readonly number: number }[],
+  latencies: ReadonlyMap<string, ComparedLatency>,
+): Map<string, CountedLatency> {
+  const counted = new Map<string, CountedLatency>();
+  for (const group of groupsOf(formsOf(trials, latencies))) {
+    const ratio = group.includes(ORIGINAL) ? 1 : Math.exp(meanLog(group));
+    for (const form of group) counted.set(form.name, { ratio, note: noteOf(form, group) });
+  }
+  return new Map(trials.flatMap(({ trial_id }) => {
+    const found = counted.get(latencies.get(trial_id)?.form ?? "");
+    return found === undefined ? [] : [[trial_id, found] as const];
+  }));
+}
+
+function formsOf(
+  trials: readonly { readonly trial_id: string; readonly number: number }[],
+  latencies: ReadonlyMap<string, ComparedLatency>,
+): Form[] {
+  const forms = new Map<string, Form>();
+  for (const { trial_id, number } of trials) {
+    const found = latencies.get(trial_id);
+    if (found === undefined || found.ratio === null) continue;
+    const { form: name, ratio, log_error, sessions } = found;
+    const numbers = [...forms.get(name)?.numbers ?? [], number];
+    forms.set(name, { name, log: Math.log(ratio), error: log_error ?? 0, sessions, numbers });
+  }
+  return [...forms.values()].sort((a, b) => a.log - b.log);
+}
+
+/** The original's group first: what is not surely faster or slower is no reason to change the model. */
+function groupsOf(forms: readonly Form[]): Form[][] {
+  const groups = [[ORIGINAL, ...forms.filter((form) => !isToldApart(form, ORIGINAL))]];
+  for (const form of forms.filter((one) => isToldApart(one, ORIGINAL))) {
+    const [fastest] = groups.length > 1 ? groups.at(-1)! : [];
+    if (fastest !== undefined && !isToldApart(form, fastest)) groups.at(-1)!.push(form);
+    else groups.push([form]);
+  }
+  return groups;
+}
+
+function isToldApart(a: Form, b: Form): boolean {
+  return Math.abs(a.log - b.log) > Z95 * Math.hypot(a.error, b.error);
+}
+
+/** The mean over forms, the surer ones counting more; of exact ones the plain mean. */
+function meanLog(group: readonly Form[]): number {
+  const exact = group.some(({ error }) => error === 0);
+  const weights = group.map(({ error }) => exact ? 1 : 1 / error ** 2);
+  const total = weights.reduce((sum, weight) => sum + weight, 0);
+  return group.reduce((sum, { log }, i) => sum + log * weights[i]!, 0) / total;
+}
+
+const NOT_TOLD_APART = "not told apart from";
+
+/** What a reward's note says of latencies that count as equal; null: of none. */
+export function equalitySaid(note: string | null): string | null {
+  const at = note?.indexOf(NOT_TOLD_APART) ?? -1;
+  return at < 0 ? null : note!.slice(at);
+}
+
+function noteOf(form: Form, group: readonly Form[]): string {
+  const beside = "over the baseline of the same minutes" +
+    (form.sessions > 1 ? `, mean of ${form.sessions} sessions` : "");
+  const others = group.filter((one) => one !== form);
+  if (form === ORIGINAL || others.length === 0) return beside;
+  if (others.includes(ORIGINAL)) {
+    return `${beside}; ${NOT_TOLD_APART} the original's: it counts as equal`;
+  }
+  const names = others.flatMap(({ numbers }) => numbers).sort((a, b) => a - b).map(trialName);
+  return `${beside}; ${NOT_TOLD_APART} that of ${names.join(", ")}: they count as equal`;
+}
