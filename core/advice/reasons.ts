@@ -11,6 +11,7 @@ import {
 import { whatDecides } from "./advice.ts";
 import { type Comparable, type ComparableStudy, objectivesSentence } from "../front/comparable.ts";
 import { equalitySaid } from "../front/equal_latencies.ts";
+import { busyCores } from "../front/latency_ratio.ts";
 import { type Front, objectiveFigure } from "../front/objectives.ts";
 import { type Choice, passedOver } from "./passed_over.ts";
 import { looksViolated, nameOf, rangeOf, shown, undecided, violations } from "./verdicts.ts";
@@ -39,7 +40,7 @@ function choiceOf({ study, front }: ReasonsInput, taken: Comparable): Choice {
 
 /** Why a trial is recommended, a sentence each. */
 export function whyChosen(trial: Comparable, input: ReasonsInput): string[] {
-  const { study, facts, baseline, compressed } = input;
+  const { study, baseline, compressed } = input;
   const { spec } = study;
   const reasons = [
     `${nameOf(trial)} is on the front of the trials evaluated in full and violates no constraint.`,
@@ -52,7 +53,7 @@ export function whyChosen(trial: Comparable, input: ReasonsInput): string[] {
     reasons.push(
       `Its ${metricWords(metric)} is ${figureText(value.value, unit)} against ${
         figureText(base.value, unit)
-      } of the original${aside(trial, metric, value.value, facts)}.`,
+      } of the original${aside(trial, metric, value.value, input)}.`,
     );
   }
   for (const verdict of trial.constraints) {
@@ -78,7 +79,12 @@ function equalSaid({ reward }: Comparable): string[] {
 }
 
 /** What a figure beside the original's does not say. */
-function aside({ latency }: Comparable, metric: string, value: number, { model }: Facts): string {
+function aside(
+  { latency, measurements }: Comparable,
+  metric: string,
+  value: number,
+  { facts: { model }, study: { spec: { runtime } } }: ReasonsInput,
+): string {
   if (metric === "size_bytes" && value > 0) {
     return ` (as 16-bit floats it would take ${bytesText(model.fp16_bytes)}, ` +
       `${(model.fp16_bytes / value).toFixed(2)} times as much)`;
@@ -87,8 +93,12 @@ function aside({ latency }: Comparable, metric: string, value: number, { model }
   const { ratio, interval, sessions } = latency;
   if (ratio === null || interval === null) return "";
   const several = sessions > 1 ? `, mean of the ${sessions} sessions that timed this form` : "";
+  const busy = busyCores(measurements, runtime);
+  const beside = busy > 0 && sessions === 1
+    ? `, while other work took ${busy.toFixed(1)} cores; on a quiet machine it may differ`
+    : "";
   return `: ${shown(ratio)} of what the original took in the same minutes ` +
-    `(95 % interval ${shown(interval[0])} to ${shown(interval[1])}${several})`;
+    `(95 % interval ${shown(interval[0])} to ${shown(interval[1])}${several}${beside})`;
 }
 
 function verdictSentence(

@@ -32,6 +32,11 @@ export function measuredRow(
   );
 }
 
+/** Cores that other work took of the latest timing in a runtime; 0: too few to matter, or none known. */
+export function busyCores(measurements: readonly Measurement[], runtime: string): number {
+  return measuredRow(measurements, "latency_ms", runtime)?.busy_cores ?? 0;
+}
+
 /** Relative error of a row: the error of its logarithm. */
 export function logError({ value, standard_error }: Measurement): number | null {
   return standard_error === null || !Number.isFinite(standard_error)

@@ -46,6 +46,7 @@ export async function openStudy(
     trials: [...trials],
     open: new Set(),
     held: [],
+    artifacts: new Map(history?.study.artifacts ?? []),
     evaluations: restored(history),
     episodes: [...history?.study.episodes ?? []],
     queue,

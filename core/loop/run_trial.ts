@@ -71,6 +71,7 @@ async function applyAction(
   const artifact = { ...applied.value.artifact, changes };
   const { cached } = applied.value;
   await record(study, { type: "artifact_written", study_id, trial_id, artifact, cached });
+  study.artifacts.set(artifact.artifact_id, artifact);
   const gate = verificationGate(artifact);
   const { trial } = draft;
   draft.artifact = artifact;

@@ -70,6 +70,8 @@ export interface Study {
   readonly open: Set<Draft>;
   /** Of those: measured below the last rung, waiting for one of the last full evaluations. */
   readonly held: Draft[];
+  /** What its actions made, by artifact id. */
+  readonly artifacts: Map<string, Artifact>;
   /** By trial, then by rung. */
   readonly evaluations: Map<string, ReadonlyMap<string, Evaluation>>;
   /** The rungs that trials climb, the cheapest first. */

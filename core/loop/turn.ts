@@ -6,6 +6,7 @@ import { apply, begin, evaluate, learn, measure } from "./episode.ts";
 import { type Proposal, propose } from "./propose.ts";
 import { cancelled, type Stop, stopNow } from "./stop.ts";
 import type { Study } from "./study.ts";
+import { timeAgain } from "./time_again.ts";
 import type { StudyResult } from "./study_input.ts";
 
 /** One turn of the search: propose, apply, evaluate, learn. Its trial, or why there is no more. */
@@ -34,6 +35,7 @@ export async function finishStudy(study: Study, stop: Stop): Promise<StudyResult
   await finishHeld(study, stop);
   for (const proposal of earlierProposals(study, stop)) await runProposal(study, proposal);
   await finishHeld(study, stop);
+  await timeAgain(study, stop);
   return await closeSearch(study, stop);
 }
 

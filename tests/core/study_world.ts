@@ -51,6 +51,8 @@ export interface WorldOptions {
   readonly likelihood?: (bits: number) => Evaluation;
   /** Called before each backend call; a failure makes it fail. */
   readonly disturb?: (call: Call) => Failure | null | void;
+  /** Cores that other work takes while a trial is timed for the nth time; absent: none. */
+  readonly busy?: (trial_id: string, nth: number) => number | undefined;
   readonly cosine?: number;
   readonly memory?: (bytes: number) => number;
   readonly protocol?: (call: Call) => string;
@@ -231,9 +233,16 @@ export function world(asked: Partial<StudyRequestInput> = {}, options: WorldOpti
       return step({ call: "speed", trial_id, fidelity: null, actions }, 5, () => {
         const bytes = sizeOf(actions);
         const memory = options.memory?.(bytes) ?? bytes + 100e6;
+        const busy_cores = options.busy?.(
+          trial_id,
+          calls.filter((one) => one.call === "speed" && one.trial_id === trial_id).length,
+        );
         return {
           measurements: [
-            figure("latency_ms", latency(bytes), spec.runtime, 0.01),
+            {
+              ...figure("latency_ms", latency(bytes), spec.runtime, 0.01),
+              ...(busy_cores === undefined ? {} : { busy_cores }),
+            },
             figure("memory_bytes", memory, spec.runtime, null),
             { ...figure("energy_j_per_1k_tokens", 9, spec.runtime, null), provenance: "estimated" },
           ],

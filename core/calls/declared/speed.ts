@@ -28,7 +28,9 @@ export const speed = defineCall("speed", {
     new_tokens: z.int(),
     least_passes: z.int().describe("pairs where there is a baseline; the first look at them"),
     most_passes: z.int().describe("looks come at twice as many each, until the interval is narrow"),
-    half_width: z.number().describe("of the ratio's 95 % interval, as a share of it: narrow enough"),
+    half_width: z.number().describe(
+      "of the ratio's 95 % interval, as a share of it: narrow enough",
+    ),
     seed: z.int(),
     cpu_power: CpuPower.nullable().describe("null: an unknown CPU's"),
     carbon_intensity: CarbonIntensity.nullable().describe("null: CO2 is not told"),

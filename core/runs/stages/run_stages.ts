@@ -35,8 +35,8 @@ export async function runStages(
   const study = await openStudy({ ...input, spec: said }, ports, STAGES_NEEDS);
   const stopped = await ensureBaseline(study);
   if (stopped !== null) return await closeStudy(study, stopped, null);
-  const artifacts = new Map(history?.study.artifacts ?? []);
   const ledger = openLedger(study, history?.study.stage_decisions ?? []);
+  const { artifacts } = study;
   const run = { study, plan, ledger, ports, artifacts, ladder: [originalOf(study)] };
   const stop = await climb(run);
   if (stop !== null) return await closeStudy(study, stop, null);

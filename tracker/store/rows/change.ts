@@ -42,7 +42,7 @@ export function adds(table: string, rows: readonly Row[]): Change[] {
 
 /** A measurement with every field as a column. */
 export function measurementRow(
-  { numerics, spread, form: _, chance, stratum_rows, ...fields }: Measurement,
+  { numerics, spread, form: _, chance, stratum_rows, busy_cores, ...fields }: Measurement,
   study_id: string,
   trial_id: string,
   position: number,
@@ -61,5 +61,6 @@ export function measurementRow(
     maximum: spread?.maximum ?? null,
     chance: chance ?? null,
     stratum_rows: stratum_rows ?? null,
+    busy_cores: busy_cores ?? null,
   };
 }

@@ -12,7 +12,8 @@ CREATE TABLE measurements (
   maximum DOUBLE,
   chance DOUBLE,
   stratum_rows BIGINT,
-  scored_again_at TIMESTAMP
+  scored_again_at TIMESTAMP,
+  busy_cores DOUBLE
 );
 
 -- Columns of measurements that say what a figure is of and how it came about.
