@@ -10,6 +10,8 @@ import {
 } from "../metrics/metric_words.ts";
 import { whatDecides } from "./advice.ts";
 import { type Comparable, type ComparableStudy, objectivesSentence } from "../front/comparable.ts";
+import { LEVEL } from "../evidence/sequence/verdict.ts";
+import { claimsOverStudy } from "../evidence/study_claims.ts";
 import { equalitySaid } from "../front/equal_latencies.ts";
 import { busyCores } from "../front/latency_ratio.ts";
 import { type Front, objectiveFigure } from "../front/objectives.ts";
@@ -57,7 +59,10 @@ export function whyChosen(trial: Comparable, input: ReasonsInput): string[] {
     );
   }
   for (const verdict of trial.constraints) {
-    reasons.push(verdictSentence(verdict, trial, input));
+    reasons.push(
+      verdictSentence(verdict, trial, input),
+      ...overStudy(verdict, trial, compressed),
+    );
   }
   if (trial.reward !== null && baseline.reward !== null) {
     const unsure = undecided(trial).length > 0
@@ -116,6 +121,29 @@ function verdictSentence(
   return `${limit} is ${verdict.verdict}: ${figure(value)} against ${figure(threshold)}${
     limitUnit(constraint)
   }${range}${more}.`;
+}
+
+/** What a "met" is worth beside the others that were looked at: the chosen trial is the best of many. */
+function overStudy(
+  { constraint, verdict }: ConstraintVerdict,
+  { trial_id }: Comparable,
+  compressed: readonly Comparable[],
+): string[] {
+  const claim = claimsOverStudy(compressed, constraint).get(trial_id);
+  if (claim === undefined || verdict !== "met" || claim.trials < 2) return [];
+  const all = `all ${claim.trials} trials that were judged by samples`;
+  return claim.p <= LEVEL
+    ? [`That holds over ${all}: at most ${percent(claim.p)} of such studies say so wrongly.`]
+    : [
+      `That is of this trial alone, wrong in at most ${
+        percent(LEVEL)
+      }: over ${all} it is wrong in up to ` +
+      `${percent(claim.p)} of such studies.`,
+    ];
+}
+
+function percent(share: number): string {
+  return share < 0.001 ? "0.1 %" : `${Number((100 * share).toPrecision(2))} %`;
 }
 
 /** Why no trial is recommended: each that was evaluated in full is counted once, by its reason. */

@@ -7,6 +7,7 @@ import type { Trial } from "../schemas/trial.ts";
 import { whatNext } from "./advice.ts";
 import { type Comparable, type ComparableStudy, comparableStudy } from "../front/comparable.ts";
 import { SLACK } from "../evidence/slack.ts";
+import { holdsOverStudy } from "../evidence/study_claims.ts";
 import { frontOf, objectiveFigure } from "../front/objectives.ts";
 import { whyChosen, whyKeep } from "./reasons.ts";
 import { looksViolated, undecided, violations } from "./verdicts.ts";
@@ -42,6 +43,15 @@ function rewardOf({ reward }: Trial): number {
   return reward?.value ?? -Infinity;
 }
 
+/**
+ * How doubtful it is that a trial meets the limits, the chosen one being the best of many. 0: at 5 % over
+ * all trials of the study together; 1: at 5 % of this trial alone; 2: it is open.
+ */
+export function doubtOf(trial: Trial, trials: readonly Trial[]): number {
+  if (undecided(trial).length > 0) return 2;
+  return holdsOverStudy(trial, trials) ? 0 : 1;
+}
+
 /** What the recommendation is chosen among, whatever the weights are. */
 export function choiceOf(study: ComparableStudy, { number }: Pick<Trial, "number">) {
   const { trials, spec } = study;
@@ -59,7 +69,7 @@ export function choiceOf(study: ComparableStudy, { number }: Pick<Trial, "number
 /**
  * Among the trials evaluated in full that violate nothing, not even by their estimates, the front
  * is taken again, baseline included; trials that meet every constraint come before those with one
- * undecided, then the better reward. A trial that does not beat the baseline's reward is no reason
+ * undecided, those of which that holds over all trials looked at first; then the better reward. A trial that does not beat the baseline's reward is no reason
  * to change the model, unless the reward is equal and the baseline is dominated: weights that name
  * accuracy alone take the smaller of two equal ones. Nothing is where the baseline has no right answer.
  */
@@ -74,7 +84,8 @@ export function recommend(input: RecommendInput): Recommendation {
   const least = rewardOf(baseline) - (dominated ? SLACK : 0);
   const chosen = tells_nothing ? undefined : front.members.map(({ trial }) => trial)
     .filter((trial) => !isBaseline(trial) && rewardOf(trial) > least)
-    .sort((a, b) => Math.sign(undecided(a).length) - Math.sign(undecided(b).length))[0];
+    .map((trial) => ({ trial, doubt: doubtOf(trial, compressed) }))
+    .sort((a, b) => a.doubt - b.doubt)[0]?.trial;
   const full = compressed.filter(({ state, fidelity }) =>
     state === "completed" && isDecisive(fidelity)
   );

@@ -7,8 +7,13 @@ import { type WeightName, WEIGHTS } from "../metrics/metric_table.ts";
 import type { RewardWeights } from "../schemas/spec.ts";
 import type { Trial } from "../schemas/trial.ts";
 import { rewardWeights } from "../spec/reward_weights.ts";
-import { choiceOf, recommend, type Recommendation, type RecommendInput } from "./recommend.ts";
-import { undecided } from "./verdicts.ts";
+import {
+  choiceOf,
+  doubtOf,
+  recommend,
+  type Recommendation,
+  type RecommendInput,
+} from "./recommend.ts";
 
 /** Weights by name, with what they are for: data that a user reads and changes. */
 export const WeightProfile = z.strictObject({
@@ -83,8 +88,8 @@ export function weigh(
 export interface WeighableTrial {
   readonly trial_id: string;
   readonly number: number;
-  /** It meets every constraint for sure. */
-  readonly decided: boolean;
+  /** How sure it is that it meets every constraint, 0 the surest: as `recommend()` ranks. */
+  readonly doubt: number;
   /** Value over the baseline's, by term; a term that was not measured is absent. */
   readonly terms: Partial<Record<WeightName, number>>;
   /** What is taken off whatever the weights are. */
@@ -93,8 +98,8 @@ export interface WeighableTrial {
 
 /**
  * All that the recommendation depends on but the weights: with them it is the candidate with the best
- * reward above the baseline's (accuracy × its weight − each cost × its weight − penalty), those that
- * meet every constraint for sure before the others, then the lower number.
+ * reward above the baseline's (accuracy × its weight − each cost × its weight − penalty), those of less
+ * doubt before the others, then the lower number.
  */
 export interface Weighable {
   /** Those of the study, scaled to sum to 1. */
@@ -114,8 +119,8 @@ export function weighable(input: WeighInput): Weighable | null {
   // Every term with some weight, so that each has its ratio; the front is the same under any.
   const each = Object.fromEntries(WEIGHTS.map((name) => [name, 1])) as RewardWeights;
   const study = comparableStudy(reweighed(input, measured, each), input.spec);
-  const { baseline, front, tells_nothing } = choiceOf(study, measured);
-  const own = termsOf(baseline);
+  const { baseline, compressed, front, tells_nothing } = choiceOf(study, measured);
+  const own = termsOf(baseline, 0);
   if (tells_nothing || !isNumber(own)) return null;
   return {
     weights: input.spec.reward_weights,
@@ -123,7 +128,7 @@ export function weighable(input: WeighInput): Weighable | null {
     dominated: !front.members.some(({ trial }) => trial.number === baseline.number),
     candidates: front.members.map(({ trial }) => trial)
       .filter(({ number, reward }) => number !== baseline.number && reward !== null)
-      .map(termsOf).filter(isNumber), // a reward that is no number is above no other
+      .map((trial) => termsOf(trial, doubtOf(trial, compressed))).filter(isNumber), // a reward that is no number is above no other
   };
 }
 
@@ -131,7 +136,7 @@ function isNumber({ terms, penalty }: WeighableTrial): boolean {
   return [...Object.values(terms), penalty].every(Number.isFinite);
 }
 
-function termsOf(trial: Trial): WeighableTrial {
+function termsOf(trial: Trial, doubt: number): WeighableTrial {
   const terms = trial.reward?.terms ?? [];
   const taken = terms.filter(({ term }) => term === "penalty");
   const ratios = terms.filter(({ term, normalised }) => term !== "penalty" && normalised !== null)
@@ -139,7 +144,7 @@ function termsOf(trial: Trial): WeighableTrial {
   return {
     trial_id: trial.trial_id,
     number: trial.number,
-    decided: undecided(trial).length === 0,
+    doubt,
     terms: Object.fromEntries(ratios),
     penalty: taken.reduce((sum, { contribution }) => sum - contribution, 0),
   };

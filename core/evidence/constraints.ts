@@ -105,7 +105,7 @@ function sequentialVerdict(
   quality: QualityComparison,
   { drawn, existing, n }: PairedSequence,
 ): ConstraintVerdict {
-  const { verdict, n: decided_at, exact } = judgeTaken(drawn, threshold);
+  const { verdict, n: decided_at, exact, p_within } = judgeTaken(drawn, threshold);
   return {
     constraint,
     threshold,
@@ -118,6 +118,7 @@ function sequentialVerdict(
       existing,
       decided_at: verdict === "undecided" ? null : decided_at,
       exact,
+      p_within,
     },
   };
 }

@@ -87,7 +87,7 @@ function holmLevels(pValues: readonly number[], claims: number): (number | null)
   return levels;
 }
 
-type TaskVerdict = Pick<SequentialVerdict, "verdict" | "n" | "exact">;
+type TaskVerdict = Pick<SequentialVerdict, "verdict" | "n" | "exact" | "p_within">;
 
 /**
  * Each task's verdict, at any look: in at most one study of 20 any of its tasks is "met" wrongly, and
@@ -114,7 +114,7 @@ export function judgeTasks(
     const both = met[i] != null && violated[i] != null; // capitals of looks that exclude each other
     const level = both ? Math.min(met[i]!, violated[i]!) : met[i] ?? violated[i] ?? null;
     return level === null
-      ? { verdict: "undecided", n, exact: false }
+      ? { verdict: "undecided", n, exact: false, p_within: looked[i]!.p_within }
       : judgeTaken(drawn, limit, level);
   });
 }
@@ -135,14 +135,14 @@ export function taskVerdicts(
       return { constraint, threshold, verdict: "unmeasured", ...nothing };
     }
     const { drop, sequence, limit: threshold } = drops[i]!;
-    const { verdict, n: decided_at, exact } = judged[i]!;
+    const { verdict, n: decided_at, exact, p_within } = judged[i]!;
     const undecided = verdict === "undecided";
     return {
       ...{ constraint, threshold, value: drop, verdict },
       interval: sequenceInterval(sequence.drawn, LEVEL / claims),
       samples_to_decide: undecided ? samplesUntilDecided(sequence, drop, threshold, claims) : null,
       evidence: {
-        ...{ samples: sequence.n, existing: sequence.existing, exact },
+        ...{ samples: sequence.n, existing: sequence.existing, exact, p_within },
         decided_at: undecided ? null : decided_at,
       },
     };

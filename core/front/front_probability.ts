@@ -1,11 +1,14 @@
 import type { SampleResult } from "../schemas/measurement.ts";
 import type { Spec } from "../schemas/spec.ts";
 import { quantile } from "../evidence/statistics.ts";
+import { isQualityMetric } from "../metrics/metric_table.ts";
+import { scaleOf } from "../metrics/scale.ts";
 import type { Comparable } from "./comparable.ts";
 import { type Rival, worldsOf } from "./front_worlds.ts";
 import { hypervolume } from "./hypervolume.ts";
 import { directionsOf, pointOf, scaled, type Yardstick } from "./objectives.ts";
 import { paretoFront } from "./pareto.ts";
+import { qualityPosterior } from "./quality_posterior.ts";
 
 export interface Contender {
   readonly trial: Comparable;
@@ -37,7 +40,44 @@ function rivalOf({ trial, samples }: Contender): Rival {
 }
 
 /**
- * How probable it is that each trial belongs on the front: the share of worlds (`worldsOf`) in which
+ * The worlds with qualities as they are likely to be, given all that was measured (`qualityPosterior`):
+ * a world of `worldsOf` scatters round the measured values, the luckiest of many trials among them. Trials
+ * of one artifact are one.
+ */
+function likelyWorlds(
+  { points, rivals, worlds }: {
+    readonly points: readonly (readonly number[])[];
+    readonly rivals: readonly Rival[];
+    readonly worlds: readonly (readonly number[])[][];
+  },
+  { objectives }: Pick<Spec, "objectives">,
+  random: () => number,
+): (readonly number[])[][] {
+  const at = objectives.findIndex(({ metric }) => isQualityMetric(metric));
+  if (at < 0) return [...worlds];
+  const { mean, figure } = scaleOf(objectives[at]!.metric);
+  const names = rivals.map(({ artifact }, i) => artifact ?? `alone ${i}`);
+  const firsts = [...new Set(names)].map((name) => names.indexOf(name));
+  const values = firsts.map((i) => mean(points[i]![at]!));
+  const draw = qualityPosterior({
+    values,
+    places: firsts.map((i) =>
+      points[i]!.filter((_, k) => k !== at).map((one) => Math.log(Math.max(one, 1e-12)))
+    ),
+    errors: worlds.map((world) => firsts.map((i, k) => mean(world[i]![at]!) - values[k]!)),
+  }, random);
+  if (draw === null) return [...worlds];
+  return worlds.map((world) => {
+    const drawn = draw().map(figure);
+    return world.map((point, i) => {
+      const of = drawn[firsts.findIndex((first) => names[first] === names[i])]!;
+      return point.map((one, k) => k === at ? of : one);
+    });
+  });
+}
+
+/**
+ * How probable it is that each trial belongs on the front: the share of likely worlds in which
  * nothing dominates it. Give it the trials of the front and those it dominates; trials without a point are
  * left out.
  *
@@ -56,23 +96,23 @@ export function frontEstimate(
     const place = pointOf(contender.trial, spec);
     return "point" in place ? [{ contender, point: place.point }] : [];
   });
-  const draw = worldsOf(known.map(({ contender }) => rivalOf(contender)), spec, random);
+  const rivals = known.map(({ contender }) => rivalOf(contender));
+  const draw = worldsOf(rivals, spec, random);
+  const worlds = known.length === 0 ? [] : Array.from({ length: resamples }, draw);
   const directions = directionsOf(spec);
-  const wins = known.map(() => 0);
-  const volumes: number[] = [];
   const volume = (points: readonly (readonly number[])[]) =>
     hypervolume(scaled(points, yardstick!), yardstick!.reference, yardstick!.directions);
-  for (let world = 0; world < resamples && known.length > 0; world++) {
-    const points = draw();
-    const front = paretoFront(points, directions);
-    for (const i of front) wins[i]!++;
-    if (yardstick !== null) volumes.push(volume(front.map((i) => points[i]!)));
+  const volumes = yardstick === null ? [] : worlds.map(volume);
+  const wins = known.map(() => 0);
+  const points = known.map(({ point }) => point);
+  for (const world of likelyWorlds({ points, rivals, worlds }, spec, random)) {
+    for (const i of paretoFront(world, directions)) wins[i]!++;
   }
   const probability = new Map(
     known.map(({ contender }, i) => [contender.trial.trial_id, wins[i]! / resamples]),
   );
   if (volumes.length === 0) return { probability, hypervolume_interval: null };
-  const measured = volume(known.map(({ point }) => point));
+  const measured = volume(points);
   volumes.sort((a, b) => a - b);
   const [low, high] = [0.975, 0.025].map((q) => Math.max(0, 2 * measured - quantile(volumes, q)));
   return { probability, hypervolume_interval: [low!, high!] };

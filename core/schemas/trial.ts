@@ -14,6 +14,10 @@ export const SequentialEvidence = z.strictObject({
     "samples after which the verdict stood; null: it is open",
   ),
   exact: z.boolean().describe("all that exist were needed: the verdict is their own mean's"),
+  p_within: z.number().optional().describe(
+    "at most so probable, at any look: samples that speak so much for the limit, were it broken; " +
+      "absent in old records",
+  ),
 });
 export type SequentialEvidence = z.infer<typeof SequentialEvidence>;
 

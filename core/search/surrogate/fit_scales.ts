@@ -1,5 +1,5 @@
 import { climb } from "./ascent.ts";
-import { cholesky, inverseOf, logDeterminant, times } from "./cholesky.ts";
+import { cholesky, inverseOf, logDeterminant, times } from "../../evidence/numerics/cholesky.ts";
 import { matern, maternSlope } from "./kernel.ts";
 
 /** How fast a function changes along each group, as 1 / length², and how noisy its values are. */

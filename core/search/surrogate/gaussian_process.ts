@@ -1,4 +1,4 @@
-import { cholesky, inverseOf, times } from "./cholesky.ts";
+import { cholesky, inverseOf, times } from "../../evidence/numerics/cholesky.ts";
 import type { Features } from "./features.ts";
 import { fitScales, type Scales, varianceOf } from "./fit_scales.ts";
 import { matern, maternSlope, pairDistances } from "./kernel.ts";

@@ -1,7 +1,7 @@
 import type { Seen } from "../space.ts";
 import type { Features } from "./features.ts";
 import { fitProcess, type Model } from "./gaussian_process.ts";
-import { normalCdf, normalPdf } from "./normal.ts";
+import { normalCdf, normalPdf } from "../../evidence/numerics/normal.ts";
 import type { Measured } from "./objectives.ts";
 
 /** Points of a kind that a model is made of: the latest. */

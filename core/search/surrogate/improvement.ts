@@ -1,4 +1,4 @@
-import { expectedBelow, normalCdf, normalPdf } from "./normal.ts";
+import { expectedBelow, normalCdf, normalPdf } from "../../evidence/numerics/normal.ts";
 import type { Prediction } from "./gaussian_process.ts";
 
 /** The part of the space of objectives that a front leaves open, as boxes that do not overlap. */

@@ -1,5 +1,5 @@
 import { randomNormal } from "../surrogate/candidates.ts";
-import { normalCdf, normalPdf } from "../surrogate/normal.ts";
+import { normalCdf, normalPdf } from "../../evidence/numerics/normal.ts";
 import { builtPoint, isActive, listed, unitOf, valueAt } from "../points.ts";
 import type { Dimension, PointValue, Space, SpacePoint } from "../space.ts";
 

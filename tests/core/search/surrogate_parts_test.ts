@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { hypervolume, randomPoint, seededRandom } from "../../../core/mod.ts";
 import { climb } from "../../../core/search/surrogate/ascent.ts";
-import { cholesky, inverseOf, logDeterminant } from "../../../core/search/surrogate/cholesky.ts";
+import { cholesky, inverseOf, logDeterminant } from "../../../core/evidence/numerics/cholesky.ts";
 import { featuresOf } from "../../../core/search/surrogate/features.ts";
 import { fitProcess } from "../../../core/search/surrogate/gaussian_process.ts";
 import {
@@ -10,7 +10,7 @@ import {
   openBoxes,
   slopingImprovement,
 } from "../../../core/search/surrogate/improvement.ts";
-import { expectedBelow, normalCdf } from "../../../core/search/surrogate/normal.ts";
+import { expectedBelow, normalCdf } from "../../../core/evidence/numerics/normal.ts";
 import { aimOf } from "../../../core/search/surrogate/aim.ts";
 import { referenceOf } from "../../../core/search/surrogate/objectives.ts";
 import { randomNormal } from "../../../core/search/surrogate/candidates.ts";

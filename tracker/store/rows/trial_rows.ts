@@ -228,6 +228,7 @@ export function closedTrialRows(trial: Trial, position: number): Change[] {
         existing_samples: evidence?.existing ?? null,
         decided_at: evidence?.decided_at ?? null,
         exact: evidence?.exact ?? null,
+        p_within: evidence?.p_within ?? null,
       })),
     ),
     ...adds("reward_terms", (trial.reward?.terms ?? []).map((one) => ({ ...key, ...one }))),

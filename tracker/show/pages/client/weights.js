@@ -3,7 +3,7 @@ import { mark, now } from "./points.js";
 
 /**
  * The trial that weights choose, by the rule of `recommend()` of core: the best reward above the
- * baseline's (or equal to it where that is dominated), trials that meet every constraint for sure before the others. Null: keep the original.
+ * baseline's (or equal to it where that is dominated), those of less doubt before the others. Null: keep the original.
  * @param {import("../../../../core/mod.ts").Weighable} weigh
  * @param {Record<string, number>} given weights by name, at least one above 0
  * @returns {import("../../../../core/mod.ts").WeighableTrial | null}
@@ -13,7 +13,7 @@ export function chosenBy(weigh, given) {
   const better = weigh.candidates.map((trial) => ({ trial, reward: rewardBy(trial, given) }))
     .filter(({ reward }) => reward > least)
     .sort((a, b) =>
-      Number(b.trial.decided) - Number(a.trial.decided) || b.reward - a.reward ||
+      a.trial.doubt - b.trial.doubt || b.reward - a.reward ||
       a.trial.number - b.trial.number
     );
   return better.length === 0 ? null : better[0].trial;

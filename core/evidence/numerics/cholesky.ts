@@ -51,7 +51,7 @@ export function logDeterminant(lower: Float64Array, n: number): number {
   return 2 * sum;
 }
 
-/** A symmetric matrix times a vector. */
+/** A matrix, row by row, times a vector. */
 export function times(matrix: Float64Array, vector: Float64Array, n: number): Float64Array {
   const product = new Float64Array(n);
   for (let i = 0; i < n; i++) {
