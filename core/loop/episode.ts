@@ -13,7 +13,7 @@ import {
   judge,
   measureSpeed,
 } from "./run_trial.ts";
-import { closeEpisode } from "./close_study.ts";
+import { closeEpisode } from "./end/close_study.ts";
 import { type Draft, type Ending, type Study } from "./study.ts";
 
 /** Opens the trial of a proposal; one that cannot run here has ended at once. */

@@ -1,12 +1,12 @@
 import { earlierProposals } from "./earlier_trials.ts";
 import type { Trial } from "../schemas/trial.ts";
 import { finishHeld } from "./rungs/climb_rungs.ts";
-import { closeEpisode, closeSearch } from "./close_study.ts";
+import { closeEpisode, closeSearch } from "./end/close_study.ts";
 import { apply, begin, evaluate, learn, measure } from "./episode.ts";
 import { type Proposal, propose } from "./propose.ts";
 import { cancelled, type Stop, stopNow } from "./stop.ts";
 import type { Study } from "./study.ts";
-import { timeAgain } from "./time_again.ts";
+import { timeAgain } from "./end/time_again.ts";
 import type { StudyResult } from "./study_input.ts";
 
 /** One turn of the search: propose, apply, evaluate, learn. Its trial, or why there is no more. */

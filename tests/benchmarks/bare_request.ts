@@ -36,7 +36,7 @@ export interface BareRequest {
   readonly batch_size: number;
   readonly prompt_tokens: number;
   readonly new_tokens: number;
-  readonly repeats: number;
+  readonly least_passes: number;
   readonly seed: number;
   readonly tasks: readonly WireTask[];
   readonly trials: readonly BareTrial[];

@@ -5,7 +5,7 @@ import type { Trial } from "../../schemas/trial.ts";
 import { DEFAULT_FULL_EVALUATIONS } from "../../spec/limits.ts";
 import { heightOf } from "../../schemas/rungs.ts";
 import { estimatePhase, remainingSeconds } from "../budget.ts";
-import { closeEpisode } from "../close_study.ts";
+import { closeEpisode } from "../end/close_study.ts";
 import { closeTrial, holdTrial, takeUp } from "../draft.ts";
 import { evaluate, evaluateGated, judge } from "../run_trial.ts";
 import type { Stop } from "../stop.ts";

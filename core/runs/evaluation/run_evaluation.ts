@@ -1,5 +1,5 @@
 import { withinTime } from "../../loop/budget.ts";
-import { closeStudy } from "../../loop/close_study.ts";
+import { closeStudy } from "../../loop/end/close_study.ts";
 import { addMeasurements, closeTrial, openTrial } from "../../loop/draft.ts";
 import { openStudy } from "../../loop/open_study.ts";
 import { baselineSize } from "../../loop/size.ts";

@@ -8,7 +8,7 @@ import type { Spec } from "../../schemas/spec.ts";
 import { toldBeforehand } from "../../loop/told_beforehand.ts";
 import { resolveActions, withOwnNames } from "../../strategies/resolve_action.ts";
 import { strategyKey } from "../../strategies/strategy_names.ts";
-import { closeSearch } from "../../loop/close_study.ts";
+import { closeSearch } from "../../loop/end/close_study.ts";
 import { closeTrial, endingOf } from "../../loop/draft.ts";
 import { begin, learn, measure } from "../../loop/episode.ts";
 import { finishHeld } from "../../loop/rungs/climb_rungs.ts";

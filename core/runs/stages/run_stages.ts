@@ -1,4 +1,4 @@
-import { closeStudy } from "../../loop/close_study.ts";
+import { closeStudy } from "../../loop/end/close_study.ts";
 import { ensureBaseline } from "../../loop/run_baseline.ts";
 import { openStudy } from "../../loop/open_study.ts";
 import { cancelled, type Stop, timeIsUp } from "../../loop/stop.ts";

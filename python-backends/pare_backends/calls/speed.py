@@ -106,18 +106,7 @@ def run(request: Request, report: Report) -> dict[str, Any]:
                 read_energy(s, p, prompt, request.new_tokens, reader, idle, report)
                 for s, p in zip(sessions, passes, strict=True)
             ]
-    timing = Timing(
-        runtime=request.runtime,
-        prompt_tokens=request.prompt_tokens,
-        new_tokens=request.new_tokens,
-        warm_up_tokens=min(WARM_UP_TOKENS, request.new_tokens),
-        seed=request.seed,
-        load=load,
-        busy_cores=disturbance(cores),
-        reader=reader,
-        idle_watts=idle,
-        carbon_intensity=request.carbon_intensity,
-    )
+    timing = _timing(request, reader, idle, load, disturbance(cores))
     settings = (own.setting, None)
     timed = [
         Timed(s, stored_form(s.weights_dir, setting), made, read)
@@ -150,6 +139,23 @@ def run(request: Request, report: Report) -> dict[str, Any]:
         "load_average": load,
         "energy": energy_reading(timing, counted[0]),
     }
+
+
+def _timing(
+    request: Request, reader: energy.EnergyReader, idle: float, load: float, cores: float | None
+) -> Timing:
+    return Timing(
+        runtime=request.runtime,
+        prompt_tokens=request.prompt_tokens,
+        new_tokens=request.new_tokens,
+        warm_up_tokens=min(WARM_UP_TOKENS, request.new_tokens),
+        seed=request.seed,
+        load=load,
+        busy_cores=cores,
+        reader=reader,
+        idle_watts=idle,
+        carbon_intensity=request.carbon_intensity,
+    )
 
 
 def _prompt(artifact: Path, tokens: int, seed: int) -> np.ndarray:

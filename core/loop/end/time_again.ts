@@ -1,14 +1,14 @@
-import { comparableStudy } from "../front/comparable.ts";
-import { busyCores } from "../front/latency_ratio.ts";
-import { frontOf } from "../front/objectives.ts";
-import type { Trial } from "../schemas/trial.ts";
-import { trialName } from "../strategies/strategy_names.ts";
-import { estimatePhase, remainingSeconds, SPEED, withinTime } from "./budget.ts";
+import { comparableStudy } from "../../front/comparable.ts";
+import { busyCores } from "../../front/latency_ratio.ts";
+import { frontOf } from "../../front/objectives.ts";
+import type { Trial } from "../../schemas/trial.ts";
+import { trialName } from "../../strategies/strategy_names.ts";
+import { estimatePhase, remainingSeconds, SPEED, withinTime } from "../budget.ts";
 import { closeEpisode } from "./close_study.ts";
-import { closeTrial } from "./draft.ts";
-import { measureSpeed } from "./run_trial.ts";
-import type { Stop } from "./stop.ts";
-import { type Draft, record, type Study } from "./study.ts";
+import { closeTrial } from "../draft.ts";
+import { measureSpeed } from "../run_trial.ts";
+import type { Stop } from "../stop.ts";
+import { type Draft, record, type Study } from "../study.ts";
 
 /**
  * Times what the front rests on once more where other work disturbed its timing: the best reward first,

@@ -1,7 +1,7 @@
-import { recommend } from "../advice/recommend.ts";
-import type { Episode } from "../schemas/journal.ts";
-import { spentOf } from "./budget.ts";
-import type { Stop } from "./stop.ts";
+import { recommend } from "../../advice/recommend.ts";
+import type { Episode } from "../../schemas/journal.ts";
+import { spentOf } from "../budget.ts";
+import type { Stop } from "../stop.ts";
 import {
   baselineOf,
   currentFront,
@@ -10,8 +10,8 @@ import {
   record,
   type Study,
   visibleTrials,
-} from "./study.ts";
-import type { StudyResult } from "./study_input.ts";
+} from "../study.ts";
+import type { StudyResult } from "../study_input.ts";
 
 /** Closes a search: what it recommends is chosen of its front. */
 export async function closeSearch(study: Study, stop: Stop): Promise<StudyResult> {
