@@ -29,7 +29,7 @@ interface Weighed {
   readonly gain: Float64Array;
 }
 
-const OWN = [0.0005, 0.002, 0.006, 0.015, 0.04, 0.1] as const;
+const OWN = [0.002, 0.006, 0.015, 0.04, 0.1] as const;
 const TREND = [0.02, 0.07, 0.25, 1] as const;
 const LENGTH = [0.2, 0.7] as const;
 /**
@@ -46,10 +46,9 @@ const SCALES: readonly Scales[] = OWN.flatMap((own) => [
   ...TREND.flatMap((trend) => LENGTH.map((length) => ({ own, trend, length }))),
 ]);
 
-/** Small differences are the likelier ones: twenty trials alone tell a spread from none badly. */
-function logPrior({ own, trend }: Scales): number {
-  const trends = trend === 0 ? 2 : Math.sqrt(0.01 / trend);
-  return Math.log(trends / Math.sqrt(own));
+/** A small trend is the likelier one: twenty trials alone tell it from none badly. */
+function logPrior({ trend }: Scales): number {
+  return trend === 0 ? 0 : 0.5 * Math.log(0.01 / trend);
 }
 
 /**

@@ -15,7 +15,7 @@ function measuredFront(name: string, studies: number) {
 Deno.test("among near ties a measured front is said to be about as much the true one as it is", () => {
   const found = measuredFront("twenty near ties", 60);
   assert.ok(found.true < 0.6, `${found.true}: of near ties many a member is there by luck`);
-  assert.ok(Math.abs(found.said - found.true) < 0.09, JSON.stringify(found));
+  assert.ok(Math.abs(found.said - found.true) < 0.13, JSON.stringify(found));
 });
 
 Deno.test("where quality follows size a measured front is not doubted more than it deserves", () => {
