@@ -121,7 +121,7 @@ def ratio_rows(timing: Timing, own: Timed, base: Timed) -> list[dict[str, Any]]:
     """The artifact over the baseline of the same minutes, each pass with the one made beside it.
 
     Of the pairs' ratios the geometric mean without a fifth at each end, 1.96 of its error the 95 %
-    interval; energy as the quotient of both means, as the passes that a counter needs more of are no
+    interval; energy as the quotient of both means, as passes that a counter needs more of are no
     pairs.
     """
     pairs = list(zip(own.passes, base.passes, strict=True))
