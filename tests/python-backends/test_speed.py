@@ -200,19 +200,23 @@ def test_time_in_turn_interleaves_and_feeds_each_token_back() -> None:
     assert [p.joules for p in passes[0]] == [1.0, 1.0]
 
 
-def test_pairs_go_on_until_their_interval_is_narrow() -> None:
+def test_pairs_go_on_until_their_interval_is_narrow(monkeypatch: pytest.MonkeyPatch) -> None:
     """Looks at 4, 8, 16 and 20 pairs: what is steady ends at the first, what is not at the last."""
     reader = EnergyReader("x", "estimated", time.perf_counter, "a watt")
     plan = Plan(least=4, most=20, half_width=0.2)
     assert [made for made in range(1, 21) if plan.ends_at(made)] == [4, 8, 16, 20]
-    waits = np.random.default_rng(0).choice([0.0005, 0.004], 100).tolist()
-    steady, restless = CountingSession("a", []), CountingSession("b", [])
-    steady.decode = lambda token: time.sleep(0.004) or token  # type: ignore[method-assign]
-    restless.decode = lambda token: time.sleep(waits.pop()) or token  # type: ignore[method-assign]
-    for other, pairs in ((steady, {4, 8}), (restless, {20})):
+    rng = np.random.default_rng(0)
+    steady, restless = CountingSession("steady", []), CountingSession("restless", [])
+
+    def timed(session: CountingSession, *_: object) -> timing.Pass:
+        seconds = 0.004 if session is steady else float(rng.choice([0.001, 0.008]))
+        return timing.Pass(0.001, seconds, 0.0)
+
+    monkeypatch.setattr(timing, "time_pass", timed)
+    for other, pairs in ((steady, 4), (restless, 20)):
         sessions = [steady, other]
         made = time_in_turn(sessions, np.arange(3), 1, plan, reader, 0.0, silent_report())
-        assert {len(one) for one in made} <= pairs
+        assert [len(one) for one in made] == [pairs, pairs]
     alone = time_in_turn([restless], np.arange(3), 1, plan, reader, 0.0, silent_report())
     assert len(alone[0]) == 4, "alone it has no ratio"
 
