@@ -4,9 +4,9 @@ import type { Spec } from "../schemas/spec.ts";
 import type { Trial } from "../schemas/trial.ts";
 import { type ComparedLatency, compareLatencies } from "./compared_latency.ts";
 import { type CountedLatency, equalLatencies } from "./equal_latencies.ts";
-import { limitVerdict } from "../evidence/constraints.ts";
 import { isQualityMetric, metricOf } from "../metrics/metric_table.ts";
 import { measuredRow, ratioOf } from "./latency_ratio.ts";
+import { LATENCY_LIMITS, latencyVerdict } from "./latency_verdict.ts";
 import { rescored } from "./reward.ts";
 
 /** What a comparison reads of a trial. */
@@ -53,9 +53,10 @@ export interface ComparableStudy<
 /**
  * Makes the trials of a study comparable. Latencies are compared by their ratio to the baseline of
  * the same minutes (`compareLatencies`), whose figure takes the place of the trial's own in the verdict
- * on `max_latency_ms`; in the reward those that are not told apart count as equal (`equalLatencies`). An objective that a trial can never have, as its
- * speed is only emulated, is none of this study: the trials are compared by what all of them have, rather
- * than some of them by nothing. Idempotent, as only measured rows are read.
+ * on limits and goals of latency; in the reward those that are not told apart count as equal
+ * (`equalLatencies`). An objective that a trial can never have, as its speed is only emulated, is none of
+ * this study: the trials are compared by what all of them have, rather than some of them by nothing.
+ * Idempotent, as only measured rows are read.
  */
 export function comparableStudy<T extends Comparand, S extends ComparedSpec>(
   trials: readonly T[],
@@ -163,14 +164,12 @@ function judged<T extends Comparand>(
   spec: ComparedSpec,
   counted: CountedLatency | "unknown" | null | undefined,
 ): Comparable<T> {
-  const limit = spec.constraints.max_latency_ms;
-  const constraints = trial.constraints.map((verdict) =>
-    verdict.constraint === "max_latency_ms" && limit !== null && trial.latency !== null
-      ? limitVerdict(verdict.constraint, limit, latencyFigure(trial.latency))
-      : verdict
-  );
-  const violated = constraints.some(({ constraint, verdict }) =>
-    constraint === "max_latency_ms" && verdict === "violated"
+  const { latency } = trial;
+  const constraints = latency === null
+    ? trial.constraints
+    : trial.constraints.map((verdict) => latencyVerdict(verdict, spec.constraints, latency));
+  const violated = constraints.flatMap(({ constraint, verdict }) =>
+    LATENCY_LIMITS.includes(constraint) && verdict === "violated" ? [constraint] : []
   );
   const { reward, strategy } = trial;
   // The original is what ratios are over.

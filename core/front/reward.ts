@@ -5,6 +5,7 @@ import type { ConstraintVerdict, Reward, RewardTerm, Trial } from "../schemas/tr
 import { isQuality, memoryRow } from "../evidence/constraints.ts";
 import type { CountedLatency } from "./equal_latencies.ts";
 import { measuredRow, ratioOf } from "./latency_ratio.ts";
+import { LATENCY_LIMITS } from "./latency_verdict.ts";
 import {
   knownMetric,
   type Metric,
@@ -142,25 +143,26 @@ function sum(terms: RewardTerm[]): Reward {
 
 /**
  * The reward with the latency that a trial is compared by; "unknown": it has none, where others have;
- * null: latency ranks no trial of the study, and is left out of every one's reward. `violated`: that
- * latency breaks its limit.
+ * null: latency ranks no trial of the study, and is left out of every one's reward. `violated`: the
+ * constraints that it breaks.
  */
 export function rescored(
   { terms }: Reward,
   latency: CountedLatency | "unknown" | null,
-  violated: boolean,
+  violated: readonly string[],
 ): Reward {
   const ratio: Ratio = latency === null
     ? { value: null, note: "latency is no objective of this study: left out" }
     : latency === "unknown"
     ? unknown("latency not measured")
     : { value: latency.ratio, note: latency.note };
-  const kept = terms.filter(({ term, note }) => term !== "penalty" || note !== TOO_SLOW)
+  const told = LATENCY_LIMITS.map(brokenNote);
+  const kept = terms.filter(({ term, note }) => term !== "penalty" || !told.includes(note ?? ""))
     .map((one) => one.term === "latency" ? term(one.term, one.weight, -1, ratio) : one);
-  return sum(violated ? [...kept, penalty(LIMIT_PENALTY, TOO_SLOW)] : kept);
+  return sum([...kept, ...violated.map((one) => penalty(LIMIT_PENALTY, brokenNote(one)))]);
 }
 
-const TOO_SLOW = "max_latency_ms is violated";
+const brokenNote = (constraint: string) => `${constraint} is violated`;
 
 const BESIDE = "over the baseline of the same minutes";
 
@@ -285,11 +287,11 @@ function penalties({ constraints, stopped }: RewardInput): RewardTerm[] {
   const quality = violated.find(isQuality);
   return [
     ...(quality !== undefined
-      ? [penalty(QUALITY_PENALTY, `${quality.constraint} is violated`)]
+      ? [penalty(QUALITY_PENALTY, brokenNote(quality.constraint))]
       : stopped
       ? [penalty(QUALITY_PENALTY, "ended at a gate")]
       : []),
     ...violated.filter((verdict) => !isQuality(verdict))
-      .map((verdict) => penalty(LIMIT_PENALTY, `${verdict.constraint} is violated`)),
+      .map((verdict) => penalty(LIMIT_PENALTY, brokenNote(verdict.constraint))),
   ];
 }
