@@ -22,7 +22,7 @@ from pare_backends.measuring.speed_figures import (
     ratio_rows,
     timing_rows,
 )
-from pare_backends.measuring.timing import Pass, time_pass
+from pare_backends.measuring.timing import LOOKED_AT, Z975, Pass, time_pass
 from pare_backends.runtimes.session import Numerics
 
 
@@ -58,6 +58,7 @@ TIMING = Timing(
     new_tokens=20,
     warm_up_tokens=2,
     seed=0,
+    busy_cores=None,
     load=0.0,
     reader=watts(1.0),
     idle_watts=0.0,
@@ -106,18 +107,18 @@ def timed(decode: list[float], prefill: float, joules: float, provenance: str) -
 def test_ratios_are_those_of_the_passes_made_beside_each_other() -> None:
     """A machine that slows down twofold in the middle: every pair says one half, where times of
     other minutes would say from a quarter to one."""
-    own = timed([1.0, 1.0, 2.0, 2.1, 2.0], 0.3, 6.0, "measured")
+    own = timed([1.0, 1.02, 2.0, 2.1, 1.96], 0.3, 6.0, "measured")
     base = timed([2.0, 2.0, 4.0, 4.0, 4.0], 0.6, 8.0, "measured")
     rows = by_metric(ratio_rows(TIMING, own, base))
     latency, prefill = rows["latency_ratio"], rows["prefill_ratio"]
-    assert latency["value"] == pytest.approx(0.5)
+    # Without the least and the largest two say one half, and one 2 % more; the ends drawn in, the
+    # variance is 1.2 x² / (3 · 2) of x = ln 1.02, and of three values t is 4.303.
+    x = np.log(1.02)
+    assert latency["value"] == pytest.approx(0.5 * np.exp(x / 3))
     assert latency["n"] == 5
     assert latency["form"] == "form measured"
-    # Four of five pairs agree, the fifth is 5 % off: a resampled median moves by ln 1.05, and only
-    # where that one is drawn three times or more.
-    share = 0.2**5 + 5 * 0.2**4 * 0.8 + 10 * 0.2**3 * 0.8**2
-    wanted = 0.5 * np.log(1.05) * np.sqrt(share * (1 - share))
-    assert latency["standard_error"] == pytest.approx(wanted, rel=0.1)
+    wanted = latency["value"] * x * np.sqrt(0.2) * 4.303 / Z975 * LOOKED_AT
+    assert latency["standard_error"] == pytest.approx(wanted)
     assert latency["spread"]["maximum"] == pytest.approx(2.1 / 4)
     assert prefill["value"] == pytest.approx(0.5)
     assert rows["energy_ratio"]["value"] == pytest.approx(0.75)
