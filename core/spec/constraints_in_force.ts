@@ -1,10 +1,9 @@
 import type { Task } from "../contract/plugin.ts";
-import { unknownName, UsageError } from "../errors.ts";
-import { isShare, METRICS } from "../metrics/metric_table.ts";
 import type { Facts } from "../schemas/facts.ts";
 import type { RunRequest } from "../schemas/request.ts";
-import type { Assumption, Constraints, Goal } from "../schemas/spec.ts";
+import type { Assumption, Constraints } from "../schemas/spec.ts";
 import { byTask } from "../tasks/plan_tasks.ts";
+import { checkScored, goalsAsked } from "./goals_asked.ts";
 import { findTarget, type Target, usableGb } from "./targets.ts";
 
 /** Largest accuracy drop, absolute, where the user says nothing. */
@@ -44,15 +43,6 @@ function ofDevice({ device }: Facts): Taken {
     : assumed("max_vram_gb", device.vram_gb, "inferred", `memory of ${device.device_name}`);
 }
 
-/** Refuses a task whose score does not lie from 0 to 1: a difference of it has no bound. */
-function checkScored({ name, reported_metric }: Task, attempt: string): void {
-  if (isShare(reported_metric)) return;
-  throw new UsageError(
-    `Cannot ${attempt} ${name} as its ${reported_metric} does not lie from 0 to 1: ` +
-      "limit a task that is scored by answers, or take --gates kl=...",
-  );
-}
-
 /** What single tasks may lose, by the names that they have in the study. */
 function taskLimits(
   asked: RunRequest["constraints"],
@@ -61,28 +51,6 @@ function taskLimits(
   const limits = byTask(asked.max_task_drops, tasks, "task to limit the drop of");
   for (const task of tasks) if (limits.has(task.name)) checkScored(task, "limit the drop of");
   return limits.size === 0 ? {} : { max_task_drops: Object.fromEntries(limits) };
-}
-
-/** Goals against the baseline, by the names that metrics and tasks have here. */
-function goalsOf(
-  { goals }: RunRequest["constraints"],
-  tasks: readonly Task[],
-): Pick<Constraints, "goals"> {
-  const found = Object.entries(goals ?? {}).flatMap(([name, text]): Goal[] => {
-    const percent = text.endsWith("%");
-    const amount = Number.parseFloat(text) / (percent ? 100 : 1);
-    const metric = METRICS.find((one) => one.name === name || one.short === name);
-    if (metric !== undefined) return [{ on: metric.name, of: "metric", amount, percent }];
-    const known = tasks.map((task) => task.name);
-    const meant = known.find((task) => task === name);
-    if (meant !== undefined) {
-      checkScored(tasks.find((task) => task.name === meant)!, "set a goal on");
-      return [{ on: meant, of: "task", amount, percent }];
-    }
-    const all = [...known, ...METRICS.map((one) => one.name)];
-    throw new UsageError(unknownName("metric or task to set a goal on", name, all));
-  });
-  return found.length === 0 ? {} : { goals: found };
 }
 
 /** Constraints in force: the user's, else the target's, else the defaults; and where each is from. */
@@ -114,7 +82,7 @@ export function constraintsOf(
     constraints: {
       max_accuracy_drop: drop,
       ...taskLimits(asked, tasks),
-      ...goalsOf(asked, tasks),
+      ...goalsAsked(asked.goals, tasks),
       max_vram_gb: vram.value,
       max_latency_ms: asked.max_latency_ms ?? null,
       max_size_gb: size.value,

@@ -10,7 +10,7 @@ import type { TaskChoice } from "./choose_tasks.ts";
 import { canonicalName } from "./dataset_class.ts";
 
 /** The tasks that a user means by a name: one of that name, or those that a dataset's word chooses. */
-function meant(name: string, tasks: readonly Task[]): Task[] {
+export function tasksMeant(name: string, tasks: readonly Task[]): Task[] {
   const own = tasks.filter((task) => task.name === name);
   if (own.length > 0) return own;
   return tasks.filter((task) =>
@@ -26,7 +26,7 @@ export function byTask<T>(
 ): Map<string, T> {
   const found = new Map<string, T>();
   for (const [name, value] of Object.entries(given ?? {})) {
-    const wanted = meant(name, tasks);
+    const wanted = tasksMeant(name, tasks);
     if (wanted.length === 0) {
       throw new UsageError(unknownName(kind, name, tasks.map((task) => task.name)));
     }

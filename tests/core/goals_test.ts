@@ -9,8 +9,9 @@ import {
   type RunRequest,
   type Spec,
 } from "../../core/mod.ts";
-import { plugins, request, smallFacts } from "./spec_fixtures.ts";
 import { DEMO, spec as timedSpec } from "./timed_trials.ts";
+import { goalsAsked } from "../../core/spec/goals_asked.ts";
+import { plugins, request, smallFacts, tasks } from "./spec_fixtures.ts";
 
 const penalty = {
   ...{ term: "penalty" as const, weight: 1, normalised: 1, contribution: -1 },
@@ -60,6 +61,33 @@ Deno.test("goals are read by metric and task, absolute or in per cent, several a
     () => specOf({ latency_mss: "+30%" }),
     /Unknown metric or task to set a goal on "latency_mss". Did you mean "latency_ms"/,
   );
+});
+
+Deno.test("goals that mean nothing, or say two things of one figure, are refused", () => {
+  const dataset = specOf({}).tasks[0]!.task;
+  const refused: [NonNullable<RunRequest["constraints"]["goals"]>, RegExp][] = [
+    [
+      { latency_ms: "+30%", latency: "-5%" },
+      /two goals on latency_ms, latency_ms=\+30% and latency=-5%/,
+    ],
+    [{ latency_ms: "+130%" }, /cannot fall by more than 100 %/],
+    [{ accuracy: "-500%" }, /cannot fall by more than 100 %/],
+    [{ accuracy: "-5" }, /lies from 0 to 1, so it cannot differ by 5; write accuracy=-5%/],
+    [{ [dataset]: "-5" }, /lies from 0 to 1/],
+    [{ kl: "-0.1" }, /a goal on kl: .* take --gates kl=0.1/],
+  ];
+  for (const [goals, why] of refused) assert.throws(() => specOf(goals), why);
+  assert.equal(
+    specOf({ accuracy: "+150%" }).constraints.goals?.length,
+    1,
+    "of a small one it may be",
+  );
+});
+
+Deno.test("a goal is on the task that a dataset's word names", () => {
+  const { goals } = goalsAsked({ gsm8k: "-1%" }, tasks);
+  assert.deepEqual(goals, [{ on: "sums", of: "task", amount: -0.01, percent: true }]);
+  assert.throws(() => goalsAsked({ gsm8k: "-1%", sums: "-2%" }, tasks), /two goals on sums/);
 });
 
 Deno.test("a least improvement is met, violated or undecided by the ratio of the same minutes", () => {

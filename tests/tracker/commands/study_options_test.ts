@@ -80,6 +80,12 @@ Deno.test("every option's words become its own field, alone", () => {
   }
 });
 
+Deno.test("--goals with a name twice are refused: the last would have counted in silence", () => {
+  const of = (goals: string) =>
+    studyFromOptions({ goals }, { model_name: "demo", dataset: "demo" });
+  assert.throws(() => of("latency_ms=+30%,latency_ms=+20%"), /latency_ms stands twice/);
+});
+
 Deno.test("--limit stands above --sampling, and counts of a document stay beside the option's", () => {
   const base = {
     model_name: "demo",

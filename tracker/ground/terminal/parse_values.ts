@@ -147,7 +147,12 @@ export function parseGoals(text: string): Record<string, string> {
         "NAME=-2% or NAME=-0.01 for at most so much worse, such as latency_ms=+30%,accuracy=-2%",
     );
   }
-  return Object.fromEntries(parts.map((part) => part.split("=") as [string, string]));
+  const goals = parts.map((part) => part.split("=") as [string, string]);
+  const twice = goals.find(([name], at) => goals.findIndex((one) => one[0] === name) < at)?.[0];
+  if (twice !== undefined) {
+    throw new UsageError(`Cannot read --goals ${text}: ${twice} stands twice; leave one out`);
+  }
+  return Object.fromEntries(goals);
 }
 
 /** "kl=0.1,flips=0.2" as the most that a trial may be from the original, by metric. */
