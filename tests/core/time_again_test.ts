@@ -38,6 +38,27 @@ Deno.test("a study times what its front rests on again once the machine is quiet
   assert.deepEqual(alertsOf(quiet), []);
 });
 
+Deno.test("a trial that is timed again is judged by its new figures", async () => {
+  const w: World = world({ constraints: { goals: { memory_bytes: "+10%" } } }, {
+    busy: (_, nth) => nth === 1 ? 1.5 : undefined,
+    memory: () => {
+      const { trial_id } = w.calls.at(-1)!;
+      return trial_id.endsWith("t00") || timings(w, trial_id) === 1 ? 100e6 : 10e6;
+    },
+  });
+  const { recommendation, trials } = await run(w);
+  const front = onFront(w);
+  assert.ok(front.length > 1);
+  const verdict = ({ constraints }: typeof front[number]) =>
+    constraints.find(({ constraint }) => constraint === "goal/memory_bytes")!.verdict;
+  assert.deepEqual(new Set(front.map(verdict)), new Set(["met"]));
+  const others = trials.filter(({ trial_id, strategy, fidelity }) =>
+    strategy !== null && fidelity === "full" && timings(w, trial_id) === 1
+  );
+  assert.ok(others.every((trial) => verdict(trial) === "violated"));
+  assert.notEqual(recommendation!.trial_id, null);
+});
+
 Deno.test("where the machine stays busy one timing finds out, and the reasons say so", async () => {
   let quiet = false;
   const w = world({}, { busy: () => quiet ? undefined : 1.5 });

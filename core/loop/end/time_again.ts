@@ -6,14 +6,14 @@ import { trialName } from "../../strategies/strategy_names.ts";
 import { estimatePhase, remainingSeconds, SPEED, withinTime } from "../budget.ts";
 import { closeEpisode } from "./close_study.ts";
 import { closeTrial } from "../draft.ts";
-import { measureSpeed } from "../run_trial.ts";
+import { judge, measureSpeed } from "../run_trial.ts";
 import type { Stop } from "../stop.ts";
 import { type Draft, record, type Study } from "../study.ts";
 
 /**
  * Times what the front rests on once more where other work disturbed its timing: the best reward first,
- * while there is time, until a timing is disturbed again. A trial keeps what it was where that fails; its
- * verdict and reward follow from its latest timing wherever trials are compared.
+ * while there is time, until a timing is disturbed again. A trial is judged by its new timing, and keeps what
+ * it was where that fails.
  */
 export async function timeAgain(study: Study, { stop }: Stop): Promise<void> {
   if (stop === "cancelled" || stop === "failed") return;
@@ -67,6 +67,7 @@ async function timeTrial(study: Study, trial: Trial): Promise<number | null> {
   });
   if (ended !== null) return null;
   study.trials.splice(study.trials.indexOf(trial), 1);
+  judge(study, draft, null);
   await closeTrial(study, draft, { state: trial.state as "completed", failure: trial.failure });
   const { sampler, mode } = trial.strategy!.origin;
   await closeEpisode(study, { trial_id: trial.trial_id, sampler, mode });
