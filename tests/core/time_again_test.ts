@@ -49,7 +49,7 @@ Deno.test("a trial that is timed again is judged by its new figures", async () =
   const { recommendation, trials } = await run(w);
   const front = onFront(w);
   assert.ok(front.length > 1);
-  const verdict = ({ constraints }: typeof front[number]) =>
+  const verdict = ({ constraints }: Pick<typeof front[number], "constraints">) =>
     constraints.find(({ constraint }) => constraint === "goal/memory_bytes")!.verdict;
   assert.deepEqual(new Set(front.map(verdict)), new Set(["met"]));
   const others = trials.filter(({ trial_id, strategy, fidelity }) =>
