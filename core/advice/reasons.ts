@@ -146,6 +146,15 @@ function percent(share: number): string {
   return share < 0.001 ? "0.1 %" : `${Number((100 * share).toPrecision(2))} %`;
 }
 
+/** What trials violate, and which they are: `latency (t01, t03); size on disk (t02)`. */
+function byConstraint(violating: readonly Comparable[]): string {
+  const broken = violating.map((trial) => violations(trial).map(({ constraint }) => constraint));
+  return [...new Set(broken.flat())].map((constraint) => {
+    const names = violating.filter((_, at) => broken[at]!.includes(constraint)).map(nameOf);
+    return `${limitWords(constraint)} (${names.join(", ")})`;
+  }).join("; ");
+}
+
 /** Why no trial is recommended: each that was evaluated in full is counted once, by its reason. */
 export function whyKeep(input: ReasonsInput): string[] {
   const { study, baseline, compressed, full, front } = input;
@@ -167,9 +176,10 @@ export function whyKeep(input: ReasonsInput): string[] {
   });
   const of = `of ${full.length} evaluated in full`;
   const sentences = [
-    ...(violating.length === 0
-      ? []
-      : [`${violating.length} ${of} ${verb(violating, "violates", "violate")} a constraint.`]),
+    ...(violating.length === 0 ? [] : [
+      `${violating.length} ${of} ${verb(violating, "violates", "violate")} a constraint: ` +
+      `${byConstraint(violating)}.`,
+    ]),
     ...(doubtful.length === 0 ? [] : [
       `${doubtful.length} ${of} ${
         verb(doubtful, "is undecided", "are undecided")

@@ -64,13 +64,23 @@ export function limitWords(constraint: string): string {
   return LIMITS[constraint]?.words ?? constraint.replace(/^max_/, "").replaceAll("_", " ");
 }
 
+/** What a constraint is written in, and how often that is in a figure of it. */
+function writtenIn(constraint: string): { readonly unit: string; readonly times: number } {
+  const aimed = aimedMetric(constraint);
+  const unit = aimed === null ? LIMITS[constraint]?.unit ?? "" : metricOf(aimed)?.unit ?? "";
+  // A goal on perplexity is judged by its relative rise, as its limit is.
+  if (unit === "%" || aimed === "perplexity") return { unit: "%", times: 100 };
+  if (unit === "bytes") return { unit: "MB", times: 1e-6 };
+  return { unit: unit === "1" ? "" : unit, times: 1 };
+}
+
 /** A constraint's figure in the unit that it is written in: a share in percent where that is `%`. */
 export function inLimitUnit(constraint: string, value: number): number {
-  return LIMITS[constraint]?.unit === "%" ? 100 * value : value;
+  return writtenIn(constraint).times * value;
 }
 
 /** The unit of a constraint's threshold behind a figure: ` ms/token`; empty where it has none. */
 export function limitUnit(constraint: string): string {
-  const unit = LIMITS[constraint]?.unit ?? "";
+  const { unit } = writtenIn(constraint);
   return unit === "" ? "" : ` ${unit}`;
 }

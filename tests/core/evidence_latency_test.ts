@@ -147,19 +147,22 @@ Deno.test("whyKeep counts each trial once, with a reason that is true of it", ()
     ...full(3, 400, 5),
     measurements: full(3, 400, 5).measurements.filter(({ metric }) => metric !== "accuracy"),
   };
+  const late = { ...ok, constraint: "goal/latency_ms", value: 1, threshold: -2 };
+  const slow: Trial = { ...full(4, 800, 5), constraints: [ok, { ...late, verdict: "violated" }] };
   const baseline = { ...timed(0, { own: 10, bytes: 9000 }), reward: rewarded(0) };
   const { keep_original, reasons } = recommend({
     spec,
     facts,
     baseline,
-    trials: [baseline, poor, beaten, nowhere],
+    trials: [baseline, poor, beaten, nowhere, slow],
     stop: "exhausted",
   });
   assert.equal(keep_original, true);
   const said = reasons.join("\n");
-  assert.match(said, /1 of 3 evaluated in full violates none, and is dominated by others/);
-  assert.match(said, /1 of 3 evaluated in full is on the front, with a reward that is not above/);
-  assert.match(said, /1 of 3 .* no place on the front: .*accuracy was not measured in full/);
+  assert.match(said, /1 of 4 .* violates a constraint: worsening of latency \(t04\)\./);
+  assert.match(said, /1 of 4 evaluated in full violates none, and is dominated by others/);
+  assert.match(said, /1 of 4 evaluated in full is on the front, with a reward that is not above/);
+  assert.match(said, /1 of 4 .* no place on the front: .*accuracy was not measured in full/);
 });
 
 Deno.test("a better reward that was passed over is explained: what looks violated, and what would decide", () => {

@@ -2,8 +2,10 @@ import assert from "node:assert/strict";
 import {
   defineTask,
   inferSpec,
+  inLimitUnit,
   isShare,
   knownMetric,
+  limitUnit,
   makeRegistry,
   type Measurement,
   METRICS,
@@ -38,6 +40,16 @@ Deno.test("a name nearly right is answered with the right one", () => {
     () => knownMetric("latncy", "metric"),
     { name: "UsageError", message: /^Unknown metric "latncy"\. Did you mean "latency"\?/ },
   );
+});
+
+Deno.test("a goal's figures are written in their metric's unit", () => {
+  const written = (metric: string, value: number) =>
+    `${inLimitUnit(`goal/${metric}`, value)}${limitUnit(`goal/${metric}`)}`;
+  assert.equal(written("latency_ms", -0.25), "-0.25 ms/token");
+  assert.equal(written("size_bytes", -2_500_000), "-2.5 MB");
+  assert.equal(written("perplexity", 0.5), "50 %");
+  assert.equal(written("accuracy", 0.5), "0.5");
+  assert.equal(inLimitUnit("max_perplexity_rise", 0.5) + limitUnit("max_perplexity_rise"), "50 %");
 });
 
 Deno.test("what evaluators call a metric has one name here", () => {

@@ -10,6 +10,7 @@ import {
 import type { RunningMirror } from "../../exchange/mlflow/start_mirror.ts";
 import type { StudySession } from "../../session/study_session.ts";
 import { ownOf } from "../../show/kinds/own_of.ts";
+import { constraintsLine } from "../../show/reports/answer_blocks.ts";
 import type { StudyOutputs } from "../../show/reports_of_study.ts";
 import { trialTable } from "../../show/terminal/trial_table.ts";
 import { limitsText } from "../../show/view/limits_text.ts";
@@ -77,10 +78,8 @@ function introduceSearch(
     `model ${facts.model.model_name}: ${(facts.model.parameters / 1e6).toFixed(1)} M parameters, ` +
       `${bytes(facts.model.fp16_bytes)} at 16 bits`,
   );
-  say(
-    `tasks ${spec.tasks.map((t) => t.task).join(", ")}; runtime ${spec.runtime}; accuracy may ` +
-      `drop ${spec.constraints.max_accuracy_drop}`,
-  );
+  say(`tasks ${spec.tasks.map((t) => t.task).join(", ")}; runtime ${spec.runtime}`);
+  say(`constraints: ${constraintsLine(spec)}`);
   const limits = limitsText(request);
   if (limits !== null) say(`limits: ${limits}`);
   const note = objectivesSentence({ spec, without: [] });

@@ -38,7 +38,8 @@ export function titleOf({ facts }: Pick<StudyView, "facts">): string {
   return `${modelLabel(facts)} on ${facts.dataset.dataset}`;
 }
 
-function constraintsLine(spec: Spec): string {
+/** The constraints in force, in words. */
+export function constraintsLine(spec: Spec): string {
   const { max_latency_ms, max_size_gb, max_vram_gb } = spec.constraints;
   const quality = qualityConstraint(spec);
   const drop = inLimitUnit(quality, allowedDrop(spec));
