@@ -37,6 +37,29 @@ async function documentOf(kind: keyof typeof JSON_SHAPES, ...words: string[]): P
   return z.unknown().pipe(JSON_SHAPES[kind] as z.ZodType).parse(document.data);
 }
 
+Deno.test("a trial that has not ended is refused by its card, in words", () =>
+  inDirectory(async (folder) => {
+    const w = world({ max_trials: 2 });
+    await run(w);
+    const last = w.records.findLastIndex(({ type }) => type === "trial_opened");
+    {
+      await using store = await openStore(join(folder, "store"), { write: true });
+      for (const record of w.records.slice(0, last + 1)) {
+        if (record.type !== "samples_written") await store.record(record);
+      }
+    }
+    const { error } = console;
+    const said: string[] = [];
+    console.error = (...parts: unknown[]) => void said.push(parts.join(" "));
+    try {
+      assert.equal(await main(["show", "t02", "--store", join(folder, "store")]), 2);
+    } finally {
+      Object.assign(console, { error });
+      Deno.exitCode = 0;
+    }
+    assert.match(said.join("\n"), /Cannot show .*\/t02 as it has not ended.* pare log /);
+  }));
+
 Deno.test("every command that tells something prints one document where it is asked to", () =>
   inDirectory(async (folder) => {
     const root = join(folder, "store");

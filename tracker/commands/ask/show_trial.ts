@@ -1,3 +1,4 @@
+import { UsageError } from "../../../core/mod.ts";
 import { findHome } from "../../ground/home.ts";
 import { findStudy, findTrial } from "../../lab/find_study.ts";
 import { openStore } from "../../store/store.ts";
@@ -23,6 +24,12 @@ export async function showCommand(
     : await findTrial(store, name);
   const view = await viewStudy(store, study_id);
   if (trial_id !== null) {
+    if (!view.trials.some((trial) => trial.trial_id === trial_id)) {
+      throw new UsageError(
+        `Cannot show ${trial_id} as it has not ended: its figures are judged at its end. ` +
+          `What it does: npx -y deno task pare log ${trial_id}`,
+      );
+    }
     const card = trialCard(view, trial_id);
     if (options.json) return console.log(jsonText("trial", card));
     console.log(cardText(view, card));
