@@ -80,7 +80,7 @@ export function whyChosen(trial: Comparable, input: ReasonsInput): string[] {
 function equalSaid({ reward }: Comparable): string[] {
   const note = reward?.terms.find(({ term }) => term === "latency")?.note ?? null;
   const said = equalitySaid(note);
-  return said === null ? [] : [`In that reward its latency is ${said}.`];
+  return said === null ? [] : [`Its latency is ${said} in that reward.`];
 }
 
 /** What a figure beside the original's does not say. */
@@ -125,20 +125,19 @@ function verdictSentence(
 
 /** What a "met" is worth beside the others that were looked at: the chosen trial is the best of many. */
 function overStudy(
-  { constraint, verdict }: ConstraintVerdict,
+  { constraint, verdict, evidence }: ConstraintVerdict,
   { trial_id }: Comparable,
   compressed: readonly Comparable[],
 ): string[] {
   const claim = claimsOverStudy(compressed, constraint).get(trial_id);
   if (claim === undefined || verdict !== "met" || claim.trials < 2) return [];
-  const all = `all ${claim.trials} trials that were judged by samples`;
+  const judged = evidence === undefined ? "were measured" : "were judged by samples";
+  const wrong = `${percent(claim.p)} of such studies would say so wrongly.`;
   return claim.p <= LEVEL
-    ? [`That holds over ${all}: at most ${percent(claim.p)} of such studies say so wrongly.`]
+    ? [`That holds over all ${claim.trials} trials that ${judged}: at most ${wrong}`]
     : [
-      `That is of this trial alone, wrong in at most ${
-        percent(LEVEL)
-      }: over ${all} it is wrong in up to ` +
-      `${percent(claim.p)} of such studies.`,
+      `That is sure of this trial alone, and it is the best of ${claim.trials} that ${judged}: ` +
+      `up to ${wrong}`,
     ];
 }
 

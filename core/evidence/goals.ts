@@ -68,16 +68,23 @@ function qualityGoal(
   const worse = mostWorse(goal, before);
   // A rise of perplexity is told as a share already.
   const threshold = quality.metric === "perplexity" ? worse / before : worse;
-  const { sequence, drop } = quality;
-  const judged = sequence !== null && sequence.n > 0
-    ? { ...judgeTaken(sequence.drawn, threshold), interval: sequenceInterval(sequence.drawn) }
-    : quality.interval === null
-    ? { verdict: "undecided" as const, interval: null }
-    : { verdict: verdictOf(...quality.interval, threshold), interval: quality.interval };
-  const { verdict, interval } = judged;
+  const { sequence } = quality;
+  const looked = sequence !== null && sequence.n > 0
+    ? { sequence, ...judgeTaken(sequence.drawn, threshold) }
+    : null;
+  const verdict = looked?.verdict ??
+    (quality.interval === null ? "undecided" : verdictOf(...quality.interval, threshold));
   const undecided = verdict === "undecided";
   const samples_to_decide = undecided ? quality.samplesToDecide(threshold) : null;
-  return { threshold, value: drop, interval, verdict, samples_to_decide };
+  const said = { threshold, value: quality.drop, verdict, samples_to_decide };
+  if (looked === null) return { ...said, interval: quality.interval };
+  const { n: decided_at, exact, p_within } = looked;
+  const { n: samples, existing, drawn } = looked.sequence;
+  return {
+    ...said,
+    interval: sequenceInterval(drawn),
+    evidence: { samples, existing, decided_at: undecided ? null : decided_at, exact, p_within },
+  };
 }
 
 /**

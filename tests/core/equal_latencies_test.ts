@@ -60,7 +60,7 @@ Deno.test("of latencies that are not told apart, the rest decides", () => {
   assert.equal(trial_id, "t2", "the smaller");
   assert.ok(
     reasons.includes(
-      "In that reward its latency is not told apart from that of t01: they count as equal.",
+      "Its latency is not told apart from that of t01: they count as equal in that reward.",
     ),
   );
   const apart = [paired(1, 0.4, 0.001, 5000), paired(2, 0.6, 0.001, 4000)];

@@ -165,6 +165,29 @@ Deno.test("whyKeep counts each trial once, with a reason that is true of it", ()
   assert.match(said, /1 of 4 .* no place on the front: .*accuracy was not measured in full/);
 });
 
+Deno.test("the reasons say what a met limit is worth over all trials that were looked at", () => {
+  const of = (p_within: number) => {
+    const evidence = { samples: 300, existing: 1000, decided_at: 300, exact: false, p_within };
+    const met = { constraint: "max_accuracy_drop", threshold: 0.02, value: 0, evidence };
+    const open = { interval: null, samples_to_decide: null, verdict: "met" as const };
+    const late = { constraint: "goal/latency_ms", threshold: 2, value: 0 };
+    const trial = (number: number, reward: number): Trial => ({
+      ...timed(number, { own: 10, base: 10, bytes: 1000 - number, form: `${number}` }),
+      constraints: [{ ...open, ...met }, { ...open, ...late, interval: [-1, 1] }],
+      reward: rewarded(reward),
+    });
+    const baseline = { ...timed(0, { own: 10, bytes: 9000 }), reward: rewarded(0) };
+    const trials = [baseline, trial(1, 1), trial(2, 2)];
+    return recommend({ spec, facts, baseline, trials, stop: "exhausted" }).reasons.join("\n");
+  };
+  assert.match(
+    of(0.01),
+    /holds over all 2 trials that were judged by samples: at most 2 % of such/,
+  );
+  assert.match(of(0.01), /all 2 trials that were measured: at most 0.1 % of such/, "a timing");
+  assert.match(of(0.04), /this trial alone, and it is the best of 2 .* samples: up to 8 % of such/);
+});
+
 Deno.test("a better reward that was passed over is explained: what looks violated, and what would decide", () => {
   const quality = { ...eight.constraints[0]!, constraint: "max_accuracy_drop", threshold: 0.02 };
   const judged = (trial: Trial, verdict: Trial["constraints"][number], reward: number): Trial => ({

@@ -160,4 +160,20 @@ Deno.test("a goal of latency is judged by the sessions of its form together, as 
   const { ms, ratio } = two!.latency!;
   assert.ok(Math.abs(two!.constraints[0]!.threshold + 0.3 * ms / ratio!) < 1e-9);
   assert.deepEqual(two!.reward!.terms.filter(({ term }) => term === "penalty"), []);
+Deno.test("a goal on quality says how many samples decided it, as a limit does", () => {
+  const drawn = { batches: [[{ difference: 0, times: 400, share: 0, stake: 1 }]] };
+  const { verdict, evidence } = verdictOf(
+    { accuracy: "-5%" },
+    "goal/accuracy",
+    [row("accuracy", 0.6, { direction: "maximize" })],
+    [],
+    {
+      ...{ metric: "accuracy" as const, fidelity: "full", n: 400, drop: 0, interval: null },
+      sequence: { drawn, existing: 1000, n: 400, flips: 0 },
+      samplesToDecide: () => 900,
+    },
+  );
+  assert.equal(verdict, "met");
+  assert.deepEqual([evidence!.samples, evidence!.existing, evidence!.decided_at], [400, 1000, 400]);
+  assert.ok(evidence!.p_within! < 0.05);
 });
