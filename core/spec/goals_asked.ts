@@ -1,23 +1,20 @@
 import type { Task } from "../contract/plugin.ts";
 import { unknownName, UsageError } from "../errors.ts";
-import { isDistance, isShare, type Metric, METRICS } from "../metrics/metric_table.ts";
+import { isDistance, isShare, METRICS } from "../metrics/metric_table.ts";
 import type { RunRequest } from "../schemas/request.ts";
 import type { Constraints, Goal } from "../schemas/spec.ts";
 import { tasksMeant } from "../tasks/plan_tasks.ts";
-
-/** Refuses a metric on which the original has no figure that another one may be better or worse than. */
-function checkCompared({ name }: Metric): void {
-  if (!isDistance(name)) return;
-  throw new UsageError(
-    `Cannot set a goal on ${name}: it says how far a trial is from the original, which itself has none; ` +
-      `take --gates ${name}=0.1 in its place`,
-  );
-}
 
 /** Refuses an amount that no figure could miss, or none could reach. */
 function checkAmount(written: string, { on, of, amount, percent }: Goal): void {
   const share = of === "task" || isShare(on);
   const size = Math.abs(amount);
+  if (isDistance(on) && (percent || amount > 0)) {
+    throw new UsageError(
+      `Cannot set the goal ${written}: the original's own ${on} is 0, so none is better, and per cent ` +
+        `of it say nothing; write ${on}=-0.1 for at most so far from it`,
+    );
+  }
   if (share && !percent && size > 1) {
     throw new UsageError(
       `Cannot set the goal ${written}: ${on} lies from 0 to 1, so it cannot differ by ${size}; ` +
@@ -44,14 +41,13 @@ export function checkScored({ name, reported_metric }: Task, attempt: string): v
 /** What one name is a goal on: a metric, a task, or the tasks of a dataset's word. */
 function aimedAt(name: string, tasks: readonly Task[]): Pick<Goal, "on" | "of">[] {
   const metric = METRICS.find((one) => one.name === name || one.short === name);
-  if (metric !== undefined) {
-    checkCompared(metric);
-    return [{ on: metric.name, of: "metric" }];
-  }
+  if (metric !== undefined) return [{ on: metric.name, of: "metric" }];
   const meant = tasksMeant(name, tasks);
   for (const task of meant) checkScored(task, "set a goal on");
   if (meant.length > 0) return meant.map((task) => ({ on: task.name, of: "task" }));
-  const known = METRICS.map((one) => one.name).filter((one) => !isDistance(one));
+  const known = METRICS.flatMap((
+    one,
+  ) => [one.name, ...(one.short === undefined ? [] : [one.short])]);
   throw new UsageError(
     unknownName("metric or task to set a goal on", name, [
       ...tasks.map((one) => one.name),

@@ -74,7 +74,9 @@ Deno.test("goals that mean nothing, or say two things of one figure, are refused
     [{ accuracy: "-500%" }, /cannot fall by more than 100 %/],
     [{ accuracy: "-5" }, /lies from 0 to 1, so it cannot differ by 5; write accuracy=-5%/],
     [{ [dataset]: "-5" }, /lies from 0 to 1/],
-    [{ kl: "-0.1" }, /a goal on kl: .* take --gates kl=0.1/],
+    [{ kl: "-5%" }, /the original's own kl is 0, .*; write kl=-0.1/],
+    [{ kl: "+0.1" }, /the original's own kl is 0/],
+    [{ latncy: "+30%" }, /Did you mean "latency"/],
   ];
   for (const [goals, why] of refused) assert.throws(() => specOf(goals), why);
   assert.equal(
