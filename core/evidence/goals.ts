@@ -64,7 +64,7 @@ function qualityGoal(
 ): Omit<ConstraintVerdict, "constraint"> | null {
   if (quality === null) return null;
   const before = qualityRow(baseline, quality.metric, quality.fidelity)?.value;
-  if (before === undefined || !(before > 0)) return null;
+  if (before === undefined || !Number.isFinite(before)) return null;
   const worse = mostWorse(goal, before);
   // A rise of perplexity is told as a share already.
   const threshold = quality.metric === "perplexity" ? worse / before : worse;
@@ -108,11 +108,11 @@ export function goalVerdicts(
     const worse = worseBy(goal.on, baseline, measurements, spec.runtime);
     if (worse === null) return { constraint, ...unmeasured };
     const threshold = mostWorse(goal, worse.baseline);
-    const half = worse.error === null ? 0 : Z95 * worse.error;
+    const half = Z95 * (worse.error ?? 0);
     const [low, high] = [worse.value - half, worse.value + half];
     return {
       ...{ constraint, threshold, value: worse.value },
-      interval: worse.error === null ? null : [low, high],
+      interval: half > 0 ? [low, high] : null, // bytes are counted
       verdict: verdictOf(low, high, threshold),
       samples_to_decide: null,
     };

@@ -115,6 +115,12 @@ Deno.test("a degradation is allowed so far, in the figure's own unit or of the o
     ]).verdict;
   assert.equal(of("-10%", 1100), "met", "exactly at the limit");
   assert.equal(of("-10%", 1101), "violated");
+  const counted = [row("size_bytes", 1000, { standard_error: 0 })];
+  assert.equal(
+    verdictOf({ size_bytes: "-10%" }, "goal/size_bytes", counted, counted).interval,
+    null,
+    "bytes are counted",
+  );
   assert.equal(of("+200", 800), "met");
   assert.equal(of("+200", 801), "violated");
   const missing = verdictOf({ size_bytes: "+1%" }, "goal/size_bytes", [], [row("size_bytes", 1)]);
@@ -138,6 +144,9 @@ Deno.test("per cent of quality are of the original's own, judged by its paired i
   assert.ok(Math.abs(of([0, 0.02]).threshold - 0.03) < 1e-12);
   assert.equal(of([0, 0.02]).verdict, "met");
   assert.equal(of([0.04, 0.06]).verdict, "violated");
+  const none = [row("accuracy", 0, { direction: "maximize" })];
+  const absolute = verdictOf({ accuracy: "-0.01" }, "goal/accuracy", none, [], quality([0, 0]));
+  assert.equal(absolute.verdict, "met", "also where the original has no right answer");
   const open = of([0.02, 0.05]);
   assert.deepEqual([open.verdict, open.samples_to_decide], ["undecided", 900]);
 });

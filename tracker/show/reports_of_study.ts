@@ -76,7 +76,9 @@ export function plotOf(view: StudyView, options: PlotOptions = {}): string {
     objectives: [...options.objectives ?? view.objectives],
     allowed_drop: view.spec.constraints.max_accuracy_drop,
     recommended: view.recommended,
-    because: view.reasons.at(-1) ?? null, // the last of them compares it with the others
+    // It compares it with the others; what was passed over, and which latencies count as equal, stand behind.
+    because: view.reasons.find((one) => one.startsWith("Its reward, ")) ?? view.reasons.at(-1) ??
+      null,
   });
 }
 

@@ -33,3 +33,13 @@ Deno.test("the board draws limit, intervals and shapes as the report does, and c
     assert.ok(some.length < all.length);
     for (const { eligible } of [...all, ...some]) assert.equal(eligible, all.length);
   }));
+
+Deno.test("the report's picture says by what its point was chosen, whatever stands behind that", () =>
+  inDirectory(async (root) => {
+    await using store = await recordedStore(root, w.records);
+    const view = await viewStudy(store, study_id);
+    const reasons = [...view.reasons, "t09 has the better reward, and was passed over."];
+    const svg = plotOf({ ...view, reasons }, { width: 1000 });
+    assert.match(svg, /is recommended: Its reward, /);
+    assert.doesNotMatch(svg, /passed over/);
+  }));
