@@ -97,6 +97,18 @@ Deno.test("two trials are compared in what they cost besides quality", () => {
   assert.deepEqual(speeds(named({})), ["prefill_ms_per_token", "prefill_tokens_per_s"]);
 });
 
+Deno.test("a distance has no ratio to the original's, which is its rounding alone", () => {
+  const far = (row: typeof view.rows[number], value: number) => ({
+    ...row,
+    figures: { ...row.figures, kl: { value, standard_error: null, n: 8 } },
+  });
+  const [original, trial] = [far(view.rows[0]!, 8e-9), far(view.rows[1]!, 0.002)];
+  const ratioOf = (...rows: [typeof trial, typeof trial]) =>
+    costsBeside(...rows).find(({ metric }) => metric === "kl")!.ratio;
+  assert.equal(ratioOf(original, trial), null);
+  assert.equal(ratioOf(trial, far(trial, 0.004)), 2);
+});
+
 Deno.test("a trial has one name wherever a person reads: t01 with its recipe", () => {
   const page = renderMarkdown(reportBlocks(view));
   const told = [...view.reasons, ...view.next, page, cardText(view, trialCard(view, "study/t01"))];

@@ -14,9 +14,12 @@ import { finite } from "./print_json.ts";
  * minutes, where both have it, and not a second time as it was timed or the other way round.
  */
 export function costsBeside(first: TrialRow, second: TrialRow): TrialsBeside["costs"] {
+  // The original's distance to itself is its rounding alone: nothing is so many times that.
+  const itself = first.baseline || second.baseline;
   const cost = (metric: string, one: number | undefined, other: number | undefined) =>
     one === undefined || other === undefined ? [] : [{
-      ...{ metric, first: finite(one), second: finite(other), ratio: finite(other / one) },
+      ...{ metric, first: finite(one), second: finite(other) },
+      ratio: itself && metricOf(metric)?.kind === "distance" ? null : finite(other / one),
     }];
   const inTurn = (name: string) => name in first.ratios && name in second.ratios;
   const ratios = METRICS.flatMap(({ name, ratio }) =>
