@@ -35,6 +35,8 @@ export interface Aim {
   readonly front: readonly SpacePoint[];
   /** Whether slopes can be told: not where a formula or an earlier study foretells an objective. */
   readonly sloping: boolean;
+  /** Whether what earlier studies measured is counted in, as it explains what was measured here. */
+  readonly learns: boolean;
   promise(point: SpacePoint, row: Float64Array): number;
   /** The same with its slopes along coordinates, written to the last argument. */
   slope(row: Float64Array, coordinates: readonly number[], slopes: Float64Array): number;
@@ -164,6 +166,7 @@ export function aimOf(state: SearchState): Aim {
     features,
     front: parents,
     sloping: !formulas && !expecting,
+    learns: goals.some(({ learns }) => learns),
     promise(point, row) {
       const some = predictions(point, row);
       if (!some.every(({ mean }) => Number.isFinite(mean))) return -Infinity;

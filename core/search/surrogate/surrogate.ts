@@ -158,9 +158,11 @@ export function surrogate(state: SearchState): Suggestion | null {
   const able = chance < 0.95
     ? `, with a chance of ${Math.round(100 * chance)} % to be allowed`
     : "";
+  const learnt = aim.learns ? ", earlier studies counted in" : "";
   return {
     point: best.point,
     mode: improves ? "exploit" : "explore",
-    reason: `the largest expected gain in hypervolume of ${register_.looked.size} points${able}`,
+    reason: `the largest expected gain in hypervolume of ${register_.looked.size} points` +
+      learnt + able,
   };
 }

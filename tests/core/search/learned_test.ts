@@ -59,6 +59,15 @@ Deno.test("auto begins with the front of an earlier study, every second point", 
   assert.doesNotMatch(second.reason, /earlier study/);
 });
 
+Deno.test("a proposal says that earlier studies are counted in, where they are", () => {
+  const seen = places(6, 4).map((point) => tried(square, point));
+  const of = (values: (point: { x: number; y: number }) => readonly number[]) =>
+    auto(stateOf(square, seen, { learned: learnedOf(values) }))!.reason;
+  assert.match(of((point) => square.values(point)!), /, earlier studies counted in/);
+  const away = of(({ x, y }) => square.values({ x: 1 - x, y: 1 - y })!);
+  assert.doesNotMatch(away, /earlier studies/);
+});
+
 const earlier: EarlierTrial = {
   ...{ study_id: "s0", trial_id: "e1", model_name: "m", dataset: facts.dataset.dataset },
   actions: trial(1, recipe(["round", { bits: 4 }])).actions,

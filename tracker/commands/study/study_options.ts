@@ -210,7 +210,8 @@ export const STUDY_OPTIONS = [
   },
   {
     flag: "--sampler <names>",
-    help: "who proposes after the first tries, see `pare plugins`; several take turns",
+    help:
+      "who proposes after the first tries, see `pare plugins`; several take turns; default: auto",
     reads: "text",
     field: "sampler",
     of: "study",
