@@ -1,4 +1,4 @@
-import { METRICS } from "../metrics/metric_table.ts";
+import { metricOf } from "../metrics/metric_table.ts";
 import { goalLimit } from "../metrics/metric_words.ts";
 import type { Measurement } from "../schemas/measurement.ts";
 import type { Goal, Spec } from "../schemas/spec.ts";
@@ -26,7 +26,7 @@ function worseBy(
   measurements: readonly Measurement[],
   runtime: string,
 ): { value: number; error: number | null; baseline: number } | null {
-  const declared = METRICS.find(({ name }) => name === metric);
+  const declared = metricOf(metric);
   const sign = declared?.direction === "maximize" ? -1 : 1;
   const of = (rows: readonly Measurement[], name: string) =>
     rows.findLast((row) =>
@@ -36,11 +36,17 @@ function worseBy(
   const before = of(baseline, metric);
   if (before === undefined || !Number.isFinite(before.value)) return null;
   // Measured in turn with the baseline where that was done: other minutes of a machine are another machine.
-  const ratio = declared?.ratio === undefined ? undefined : of(measurements, declared.ratio);
+  const turned = declared?.reciprocal_of === undefined
+    ? undefined
+    : metricOf(declared.reciprocal_of);
+  const paired = turned?.ratio ?? declared?.ratio;
+  const ratio = paired === undefined ? undefined : of(measurements, paired);
   if (ratio !== undefined && Number.isFinite(ratio.value)) {
     const scale = Math.abs(before.value);
-    const error = ratio.standard_error === null ? null : ratio.standard_error * scale;
-    return { value: sign * (ratio.value - 1) * scale, error, baseline: before.value };
+    const times = turned === undefined ? ratio.value : 1 / ratio.value;
+    const slope = turned === undefined ? 1 : times ** 2;
+    const error = ratio.standard_error === null ? null : ratio.standard_error * slope * scale;
+    return { value: sign * (times - 1) * scale, error, baseline: before.value };
   }
   const after = of(measurements, metric);
   if (after === undefined || !Number.isFinite(after.value)) return null;

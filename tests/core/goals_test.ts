@@ -108,6 +108,21 @@ Deno.test("a least improvement is met, violated or undecided by the ratio of the
   assert.equal(of(0.7, 0.02).verdict, "undecided");
 });
 
+Deno.test("tokens a second are judged by the ratio of the same minutes, turned round", () => {
+  const at = { runtime: specOf({}).runtime };
+  const found = verdictOf(
+    { decode_tokens_per_s: "+20%" },
+    "goal/decode_tokens_per_s",
+    [row("decode_tokens_per_s", 100, { ...at, direction: "maximize" })],
+    [
+      row("decode_tokens_per_s", 50, { ...at, direction: "maximize" }), // of other minutes
+      row("latency_ratio", 0.8, { ...at, standard_error: 0.008 }),
+    ],
+  );
+  assert.deepEqual([found.verdict, found.value, found.threshold], ["met", -25, -20]);
+  assert.ok(Math.abs(found.interval![1] - (-25 + 1.96 * 1.25)) < 0.01);
+});
+
 Deno.test("a degradation is allowed so far, in the figure's own unit or of the original's", () => {
   const of = (goal: string, after: number) =>
     verdictOf({ size_bytes: goal }, "goal/size_bytes", [row("size_bytes", 1000)], [
