@@ -1,6 +1,11 @@
 import assert from "node:assert/strict";
 import { NoAnswer, notebookAsk, terminalAsk } from "../../../tracker/show/terminal/ask.ts";
-import { bar, createLiveView, progressLine } from "../../../tracker/show/terminal/live_view.ts";
+import {
+  bar,
+  createLiveView,
+  phaseLine,
+  progressLine,
+} from "../../../tracker/show/terminal/live_view.ts";
 import { textTable } from "../../../tracker/show/terminal/table.ts";
 
 Deno.test("textTable() aligns numbers to the right and words to the left", () => {
@@ -52,6 +57,12 @@ Deno.test("progressLine() tells the share, the rate and the time left", () => {
   assert.match(slow, /3\/100 samples {2}24 s each {2}39 min 00 s left/);
   const first = progressLine({ label: "default", done: 1, total: 105, unit: "packages" }, 38);
   assert.match(first, /1\/105 packages *$/, "one of many foretells nothing");
+});
+
+Deno.test("phaseLine() says in words what is done", () => {
+  const line = (phase: string, detail: string) => phaseLine({ trial_id: "s/t01", phase, detail });
+  assert.equal(line("apply", "gptq"), "  t01  compress with gptq");
+  assert.equal(line("score", "default"), "  t01  score the answers that were kept");
 });
 
 Deno.test("the live view writes to a file in lines, and not for every event", () => {

@@ -48,6 +48,7 @@ const PHASES: Readonly<Record<string, (detail: string) => string>> = {
   runtime_logits: (runtime) => `compute the proof's logits in ${runtime}`,
   prove_runtime: () => "compare the runtime's logits with the model's",
   speed: (runtime) => `measure speed and memory in ${runtime}`,
+  score: () => "score the answers that were kept",
 };
 
 /** A phase of a trial as a line. */
