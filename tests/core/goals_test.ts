@@ -186,6 +186,8 @@ Deno.test("a goal of latency is judged by the sessions of its form together, as 
   const { ms, ratio } = two!.latency!;
   assert.ok(Math.abs(two!.constraints[0]!.threshold + 0.3 * ms / ratio!) < 1e-9);
   assert.deepEqual(two!.reward!.terms.filter(({ term }) => term === "penalty"), []);
+});
+
 Deno.test("a goal on quality says how many samples decided it, as a limit does", () => {
   const drawn = { batches: [[{ difference: 0, times: 400, share: 0, stake: 1 }]] };
   const { verdict, evidence } = verdictOf(
