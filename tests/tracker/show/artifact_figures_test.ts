@@ -7,6 +7,7 @@ import {
   type JournalRecord,
   type Trial,
 } from "../../../core/mod.ts";
+import { callOptions } from "../../../core/schemas/call_options.ts";
 import { openArtifactStore } from "../../../tracker/artifacts/artifact_store.ts";
 import { openFolderCache } from "../../../tracker/artifacts/folder_cache.ts";
 import { discoverPlugins } from "../../../tracker/lab/discover.ts";
@@ -185,7 +186,7 @@ async function apply(
     maxDiskBytes: null,
   };
   const study = {
-    ...{ study_id: STUDY, model: smallFacts().model, seed: 1 },
+    ...{ study_id: STUDY, model: smallFacts().model, seed: 1, options: callOptions({}) },
     windows: { calibration: null, training: null },
   } as unknown as Parameters<typeof applyAction>[0]["study"];
   const params = { sparsity: 0.5, pattern: "unstructured", scope: "layer" };
