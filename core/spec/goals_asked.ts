@@ -1,6 +1,7 @@
 import type { Task } from "../contract/plugin.ts";
 import { unknownName, UsageError } from "../errors.ts";
-import { isDistance, isShare, METRICS } from "../metrics/metric_table.ts";
+import { overTasks } from "../evidence/quality.ts";
+import { isDistance, isShare, type Metric, METRICS } from "../metrics/metric_table.ts";
 import type { RunRequest } from "../schemas/request.ts";
 import type { Constraints, Goal } from "../schemas/spec.ts";
 import { tasksMeant } from "../tasks/plan_tasks.ts";
@@ -38,10 +39,23 @@ export function checkScored({ name, reported_metric }: Task, attempt: string): v
   );
 }
 
+/** Refuses a quality that no task of the study gives: the goal would stay unmeasured. */
+function checkGiven({ name, kind }: Metric, tasks: readonly Task[]): void {
+  if (kind !== "quality") return;
+  if (tasks.some(({ reported_metric }) => overTasks(reported_metric) === name)) return;
+  throw new UsageError(
+    `Cannot set a goal on ${name} as the study has no mean of it: name a task, of ` +
+      tasks.map((task) => `${task.name} (${task.reported_metric})`).join(", "),
+  );
+}
+
 /** What one name is a goal on: a metric, a task, or the tasks of a dataset's word. */
 function aimedAt(name: string, tasks: readonly Task[]): Pick<Goal, "on" | "of">[] {
   const metric = METRICS.find((one) => one.name === name || one.short === name);
-  if (metric !== undefined) return [{ on: metric.name, of: "metric" }];
+  if (metric !== undefined) {
+    checkGiven(metric, tasks);
+    return [{ on: metric.name, of: "metric" }];
+  }
   const meant = tasksMeant(name, tasks);
   for (const task of meant) checkScored(task, "set a goal on");
   if (meant.length > 0) return meant.map((task) => ({ on: task.name, of: "task" }));

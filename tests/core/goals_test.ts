@@ -76,6 +76,10 @@ Deno.test("goals that mean nothing, or say two things of one figure, are refused
     [{ [dataset]: "-5" }, /lies from 0 to 1/],
     [{ kl: "-5%" }, /the original's own kl is 0, .*; write kl=-0.1/],
     [{ kl: "+0.1" }, /the original's own kl is 0/],
+    [
+      { f1: "-5%" },
+      /goal on f1 as the study has no mean of it: name a task, of words \(accuracy\)/,
+    ],
     [{ latncy: "+30%" }, /Did you mean "latency"/],
   ];
   for (const [goals, why] of refused) assert.throws(() => specOf(goals), why);
