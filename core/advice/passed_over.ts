@@ -49,9 +49,7 @@ function why(trial: Comparable, { spec, front, taken }: Choice): string {
       whatDecides(beyond, trial, spec);
   }
   if (!isDecisive(trial.fidelity)) {
-    return `it was evaluated ${
-      onRung(trial.fidelity ?? "")
-    } only, of other samples, which decides nothing`;
+    return `it was evaluated ${onRung(trial.fidelity ?? "")} only, which decides nothing`;
   }
   const left = front.left_out.find(({ trial_id }) => trial_id === trial.trial_id);
   if (left !== undefined) return `it has no place on the front: ${left.reason}`;
