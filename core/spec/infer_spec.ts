@@ -215,6 +215,8 @@ export function inferSpec(
   const objectives = frontObjectives(choice.tasks, emulated, request, facts);
   const reward_weights = rewardWeights({ primary_objective, objectives }, request.objectives);
   const { constraints, assumptions } = constraintsOf(request, facts, choice.tasks);
+  const aimed = (constraints.goals ?? []).map(({ on }) => on);
+  checkDistances("set a goal on", aimed, choice.tasks, request.samples);
   const parts = { primary_objective, objectives, tasks, rungs, reward_weights };
   const memory = memoryRefusal(facts);
   return {

@@ -80,6 +80,10 @@ Deno.test("goals that mean nothing, or say two things of one figure, are refused
       { f1: "-5%" },
       /goal on f1 as the study has no mean of it: name a task, of words \(accuracy\)/,
     ],
+    [
+      { answer_likelihood: "-0.1" },
+      /goal on answer_likelihood as no rung of this study measures it/,
+    ],
     [{ latncy: "+30%" }, /Did you mean "latency"/],
   ];
   for (const [goals, why] of refused) assert.throws(() => specOf(goals), why);
