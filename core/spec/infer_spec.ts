@@ -56,14 +56,24 @@ function gridWarning({ model }: Facts): string[] {
   ];
 }
 
-function energyWarning({ objectives }: RunRequest, { device }: Facts): string[] {
-  const named = METRICS.flatMap(({ kind, words, weight }) =>
-    kind === "energy" && weight !== undefined && (objectives?.[weight] ?? 0) > 0 ? [words] : []
-  );
-  if (named.length === 0 || device.energy_reader !== "estimate") return [];
+function energyWarning(
+  { objectives }: RunRequest,
+  { device }: Facts,
+  aimed: readonly string[],
+): string[] {
+  if (device.energy_reader !== "estimate") return [];
+  const energies = METRICS.filter(({ kind }) => kind === "energy");
+  const weighed = energies.filter(({ weight }) => weight && (objectives?.[weight] ?? 0) > 0);
+  const said = (what: string, of: typeof energies, follows: string) =>
+    of.length === 0 ? [] : [
+      `${what} ${
+        of.map(({ words }) => words).join(" and ")
+      }, which can only be estimated on this ` +
+      `machine: the estimate is shown and ${follows}`,
+    ];
   return [
-    `A weight is given to ${named.join(" and ")}, which can only be estimated on this machine: ` +
-    "the estimate is shown and is no objective",
+    ...said("A weight is given to", weighed, "is no objective"),
+    ...said("A goal is set on", energies.filter(({ name }) => aimed.includes(name)), "judges none"),
   ];
 }
 
@@ -246,7 +256,7 @@ export function inferSpec(
       ...unsafeCodeWarning(request, choice.tasks),
       ...programsNote(rungs, choice.tasks, facts, request),
       ...gridWarning(facts),
-      ...energyWarning(request, facts),
+      ...energyWarning(request, facts, aimed),
       ...gpuHoursWarning(request, facts),
       ...emulatedWarning(request, emulated),
       ...perplexityWarning(request, { objectives, tasks }),

@@ -165,6 +165,10 @@ Deno.test("inferSpec() warns where energy is weighed and can only be estimated",
     inferSpec(asked, facts, plugins).warnings.some((w) => w.includes("energy"));
   assert.equal(warned(small), true);
   assert.equal(warned(large), false);
+  const aimed = request({ constraints: { goals: { energy: "+10%" } } });
+  const goal = /^A goal is set on energy, .* the estimate is shown and judges none$/;
+  assert.ok(inferSpec(aimed, small, plugins).warnings.some((one) => goal.test(one)));
+  assert.ok(!inferSpec(aimed, large, plugins).warnings.some((one) => goal.test(one)));
 });
 
 Deno.test("inferSpec() warns of a model whose weights lie on a grid", () => {

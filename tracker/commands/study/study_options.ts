@@ -121,7 +121,7 @@ export const STUDY_OPTIONS = [
   {
     flag: "--goals <goals>",
     help:
-      "against the original, by metric or task: latency_ms=+30% (better by at least that),accuracy=-2%",
+      "against the original, by metric or task: latency=+30%,accuracy=-2% is at least 30 % less latency and at most 2 % less accuracy",
     reads: "goals",
     field: "constraints.goals",
     of: "study",
