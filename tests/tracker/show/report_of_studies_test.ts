@@ -77,6 +77,14 @@ Deno.test("a report over studies compares what is the same, and says what it lea
         pareto,
       ),
     );
+    const { constraints } = one.view.spec;
+    const stricter = { ...one.view.spec, constraints: { ...constraints, max_size_gb: 0.3 } };
+    const asked = [one, { ...one, view: { ...one.view, study_id: "two", spec: stricter } }];
+    assert.match(
+      renderMarkdown(studiesReport(asked, [], undefined, pareto)),
+      /\| constraints \| .* \| .*; size at most 0\.3 GB \|/,
+    );
+    assert.doesNotMatch(same, /\| constraints \|/);
     assert.match(same, /latency \/ baseline \|\n/);
     assert.doesNotMatch(same, /Latency is left out/);
     assert.match(same, /Energy is left out: it was estimated, or not measured\./);

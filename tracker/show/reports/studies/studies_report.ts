@@ -2,6 +2,7 @@ import { trialName } from "../../../../core/mod.ts";
 import { differenceText } from "../../view/difference_text.ts";
 import { bytes, number } from "../../view/number_text.ts";
 import { modelLabel } from "../../view/study_view.ts";
+import { constraintsLine } from "../answer_blocks.ts";
 import { type Block, heading, list, paragraph, table } from "../blocks.ts";
 import { bibtex } from "../limit_blocks.ts";
 import { comparableGroups, type DrawFront, frontBlocks } from "./common_front.ts";
@@ -58,6 +59,7 @@ function differing(studies: readonly StudyBeside[]): Block[] {
       tasks: spec.tasks.map(({ task, task_version }) => `${task} ${task_version}`).join(", "),
       machine: `${device.device_name}, ${device.cores} cores, ${device.platform}`,
       runtime: spec.runtime,
+      constraints: constraintsLine(spec),
       torch: `${device.torch_version} ${device.torch_build}`,
       "energy read by": device.energy_reader,
       pare: `${provenance.pare_version}, code ${provenance.code_commit ?? "unknown"}`,
