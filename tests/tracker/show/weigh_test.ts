@@ -39,6 +39,18 @@ Deno.test("every profile that ships picks a point of the front, or says that the
   assert.match(shippedProfilesText(), /^# What a finished study is weighed by/);
 });
 
+Deno.test("who has the same reward as the one picked is named", () => {
+  const weighed = weighView(view, { size: 1 });
+  const { trial_id } = weighed.recommendation;
+  const of = (reward: number) =>
+    weighedText(view, "x", {
+      ...weighed,
+      ranking: [{ trial_id, reward: -1 }, { trial_id: "study/t77", reward }],
+    });
+  assert.match(of(-1), /the same reward: t77; of equals/);
+  assert.doesNotMatch(of(-1.5), /the same reward/);
+});
+
 Deno.test("profiles of one's own are read; broken ones are refused by file and place", () =>
   inDirectory(async (root) => {
     const path = join(root, "mine.yaml");

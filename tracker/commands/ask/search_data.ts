@@ -22,6 +22,18 @@ function nameIn({ rows }: StudyView, id: string): string {
   return row === undefined ? id : `${trialName(row.number)} ${row.recipe}`;
 }
 
+/** That others have the same reward, and by what one of them is picked. */
+function equalRewards({ recommendation, ranking }: Weighed): string[] {
+  const { trial_id: picked, keep_original } = recommendation;
+  const reward = ranking.find(({ trial_id }) => trial_id === picked)?.reward;
+  const others = ranking.filter((one) => one.trial_id !== picked && one.reward === reward);
+  if (keep_original || others.length === 0) return [];
+  const names = others.map(({ trial_id }) => trial_id.split("/").at(-1)).join(", ");
+  return [
+    `the same reward: ${names}; of equals the one is picked that meets its limits the surest, else the first tried`,
+  ];
+}
+
 /** What the weights pick, in a few lines. */
 export function weighedText(view: StudyView, heading: string, weighed: Weighed): string {
   const { weights, recommendation, ranking, left_out } = weighed;
@@ -31,7 +43,9 @@ export function weighedText(view: StudyView, heading: string, weighed: Weighed):
     ? "the original is kept"
     : `picks ${nameIn(view, recommendation.trial_id)}`;
   // Constraints stand above weights: who has a better reward and was not taken, and why.
-  const passed = recommendation.reasons.filter((one) => one.includes("was passed over"));
+  const passed = recommendation.reasons.filter((one) =>
+    one.includes("was passed over") || /counts? as equal/.test(one)
+  );
   const rows = ranking.map(({ trial_id, reward }) => [
     nameIn(view, trial_id),
     number(reward),
@@ -39,7 +53,7 @@ export function weighedText(view: StudyView, heading: string, weighed: Weighed):
   ]);
   return [
     `${heading} (${words}): ${picked}`,
-    ...[...left_out, ...passed].map((reason) => `  ${reason}`),
+    ...[...left_out, ...passed, ...equalRewards(weighed)].map((reason) => `  ${reason}`),
     textTable(["on the front", "reward", ""], rows),
   ].join("\n");
 }
