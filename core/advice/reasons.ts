@@ -85,22 +85,26 @@ function equalSaid({ reward }: Comparable): string[] {
 
 /** What a figure beside the original's does not say. */
 function aside(
-  { latency, measurements }: Comparable,
+  { latency }: Comparable,
   metric: string,
   value: number,
-  { facts: { model }, study: { spec: { runtime } } }: ReasonsInput,
+  { facts: { model }, study: { spec: { runtime } }, compressed }: ReasonsInput,
 ): string {
   if (metric === "size_bytes" && value > 0) {
     return ` (as 16-bit floats it would take ${bytesText(model.fp16_bytes)}, ` +
       `${(model.fp16_bytes / value).toFixed(2)} times as much)`;
   }
   if (metric !== "latency_ms" || latency === null) return "";
-  const { ratio, interval, sessions } = latency;
+  const { ratio, interval, sessions, form } = latency;
   if (ratio === null || interval === null) return "";
   const several = sessions > 1 ? `, mean of the ${sessions} sessions that timed this form` : "";
-  const busy = busyCores(measurements, runtime);
-  const beside = busy > 0 && sessions === 1
-    ? `, while other work took ${busy.toFixed(1)} cores; on a quiet machine it may differ`
+  const timed = compressed.filter((trial) => trial.latency?.form === form);
+  // One quiet session is enough: the others' noise is in the interval.
+  const busy = Math.min(...timed.map(({ measurements }) => busyCores(measurements, runtime)));
+  const beside = busy > 0 && timed.length > 0
+    ? `, while other work took ${sessions > 1 ? "at least " : ""}${
+      busy.toFixed(1)
+    } cores; on a quiet machine it may differ`
     : "";
   return `: ${shown(ratio)} of what the original took in the same minutes ` +
     `(95 % interval ${shown(interval[0])} to ${shown(interval[1])}${several}${beside})`;

@@ -165,6 +165,27 @@ Deno.test("whyKeep counts each trial once, with a reason that is true of it", ()
   assert.match(said, /1 of 4 .* no place on the front: .*accuracy was not measured in full/);
 });
 
+Deno.test("the reasons say that every session of a form was disturbed, and not where one was quiet", () => {
+  const baseline = { ...timed(0, { own: 10, bytes: 9000 }), reward: rewarded(0) };
+  const of = (...busy: number[]) => {
+    const sessions = busy.map((busy_cores, i): Trial => {
+      const one = timed(i + 1, { own: 8, base: 10, bytes: 500 + i, form: "4-bit" });
+      const measurements = one.measurements.map((row) =>
+        row.metric === "latency_ms" && busy_cores > 0 ? { ...row, busy_cores } : row
+      );
+      return { ...one, measurements, reward: rewarded(1) };
+    });
+    const trials = [baseline, ...sessions];
+    return recommend({ spec, facts, baseline, trials, stop: "exhausted" }).reasons.join("\n");
+  };
+  assert.match(
+    of(1.5, 1.2),
+    /the 2 sessions .*, while other work took at least 1\.2 cores; on a quiet/,
+  );
+  assert.doesNotMatch(of(1.5, 0), /other work/);
+  assert.match(of(1.5), /, while other work took 1\.5 cores; on a quiet/);
+});
+
 Deno.test("the reasons say what a met limit is worth over all trials that were looked at", () => {
   const of = (p_within: number) => {
     const evidence = { samples: 300, existing: 1000, decided_at: 300, exact: false, p_within };
