@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { cachePaths, collectForms } from "../../../tracker/artifacts/form_garbage.ts";
+import { announce } from "../../../tracker/commands/output/study_said.ts";
 import { besideText, costsBeside, trialsBeside } from "../../../tracker/show/json/beside.ts";
 import { JSON_SHAPES } from "../../../tracker/show/json/json_shapes.ts";
 import { jsonText, outputSchema } from "../../../tracker/show/json/print_json.ts";
@@ -95,6 +96,20 @@ Deno.test("two trials are compared in what they cost besides quality", () => {
     names.filter((name) => /prefill|decode/.test(name)).sort();
   assert.deepEqual(speeds(named({ prefill_ms_per_token: 1 })), ["prefill_ratio"]);
   assert.deepEqual(speeds(named({})), ["prefill_ms_per_token", "prefill_tokens_per_s"]);
+});
+
+Deno.test("a trial's line says what its own work took, not that it was timed again after hours", () => {
+  const said: string[] = [];
+  const trial = {
+    ...view.trials[1]!,
+    ...{ started_at: "2026-01-01T00:00:00.000Z", finished_at: "2026-01-01T05:00:00.000Z" },
+    spans: [{ name: "speed", seconds: 31, library: false }],
+  };
+  announce((text) => said.push(text), {
+    event: "record",
+    record: { type: "trial_closed", at: trial.finished_at, trial },
+  });
+  assert.match(said.join("\n"), /\(31 s\)$/);
 });
 
 Deno.test("a distance has no ratio to the original's, which is its rounding alone", () => {

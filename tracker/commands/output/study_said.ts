@@ -42,9 +42,8 @@ export function announce(say: (text: string) => void, event: StudyEvent): void {
   if (record.type === "alert") say(`  ! ${record.condition}: ${record.evidence}`);
   if (record.type !== "trial_closed") return;
   const { trial } = record;
-  const seconds = trial.finished_at === null
-    ? 0
-    : (Date.parse(trial.finished_at) - Date.parse(trial.started_at)) / 1000;
+  // Its own work: a trial may have waited for others, or be timed again after hours.
+  const seconds = trial.spans.reduce((sum, span) => sum + span.seconds, 0);
   const view = { front: [], probabilities: {}, artifacts: new Map() };
   const [row] = trialRows([{ ...trial, latency: null }], view);
   const { latency_ms } = row ?? { latency_ms: null };
