@@ -7,8 +7,8 @@ import type { QueryLimits, QueryResult } from "./result.ts";
 export const FORMATS = ["table", "csv", "json", "parquet"] as const;
 export type Format = (typeof FORMATS)[number];
 
-/** How long a reader waits for a process that is writing the database. */
-export const READ_PATIENCE_MS = 5_000;
+/** How long a reader waits for a process that writes the database: beside other work a turn takes seconds. */
+export const READ_PATIENCE_MS = 15_000;
 
 /** Answers one reading statement; the rows are plain objects. */
 export function query(
