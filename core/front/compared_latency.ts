@@ -1,5 +1,5 @@
 import type { Trial } from "../schemas/trial.ts";
-import { logError, measuredRow, type Ratio, ratioOf } from "./latency_ratio.ts";
+import { logError, measuredRow, type Ratio, ratiosOf } from "./latency_ratio.ts";
 import { t975 } from "../distance/student_t.ts";
 import { mean, quantile, Z95 } from "../evidence/statistics.ts";
 import { weightedMean } from "../evidence/strata.ts";
@@ -22,7 +22,7 @@ export interface ComparedLatency {
   readonly ms: number;
   /** What was timed: trials that share it share every figure here. */
   readonly form: string;
-  /** Sessions that timed this form. */
+  /** Sessions that timed this form, several of one trial among them. */
   readonly sessions: number;
 }
 
@@ -135,11 +135,12 @@ export function compareLatencies(
   const baseline = trials.find(({ strategy, state }) => strategy === null && state === "completed");
   const forms = grouped(
     trials.filter(({ strategy }) => strategy !== null).flatMap((trial) => {
-      const ratio = ratioOf(trial.measurements, "latency_ratio", runtime, baseline?.measurements);
-      if (ratio === null) return [];
-      const { trial_id } = trial;
-      const { value, log_error } = ratio;
-      return [{ trial_id, form: formOf(trial, ratio), value, log_error }];
+      const { trial_id, measurements } = trial;
+      return ratiosOf(measurements, "latency_ratio", runtime, baseline?.measurements)
+        .map((ratio): Session => {
+          const { value, log_error } = ratio;
+          return { trial_id, form: formOf(trial, ratio), value, log_error };
+        });
     }),
   );
   const { spread, wider } = sessionSpread(forms.values());

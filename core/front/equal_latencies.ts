@@ -1,4 +1,5 @@
 import { Z95 } from "../evidence/statistics.ts";
+import { weightedMean } from "../evidence/strata.ts";
 import { trialName } from "../strategies/strategy_names.ts";
 import type { ComparedLatency } from "./compared_latency.ts";
 
@@ -35,10 +36,13 @@ export function equalLatencies(
   const counted = new Map<string, CountedLatency>();
   for (const group of groupsOf(formsOf(trials, latencies))) {
     const ratio = group.includes(ORIGINAL) ? 1 : Math.exp(meanLog(group));
-    for (const form of group) counted.set(form.name, { ratio, note: noteOf(form, group) });
+    for (const form of group) {
+      if (form !== ORIGINAL) counted.set(form.name, { ratio, note: noteOf(form, group) });
+    }
   }
   return new Map(trials.flatMap(({ trial_id }) => {
-    const found = counted.get(latencies.get(trial_id)?.form ?? "");
+    const form = latencies.get(trial_id)?.form;
+    const found = form === undefined ? undefined : counted.get(form);
     return found === undefined ? [] : [[trial_id, found] as const];
   }));
 }
@@ -50,10 +54,11 @@ function formsOf(
   const forms = new Map<string, Form>();
   for (const { trial_id, number } of trials) {
     const found = latencies.get(trial_id);
-    if (found === undefined || found.ratio === null) continue;
+    // The original is a form of its own; a ratio has an error, what sessions differ by if nothing else.
+    if (found === undefined || found.ratio === null || !found.log_error) continue;
     const { form: name, ratio, log_error, sessions } = found;
     const numbers = [...forms.get(name)?.numbers ?? [], number];
-    forms.set(name, { name, log: Math.log(ratio), error: log_error ?? 0, sessions, numbers });
+    forms.set(name, { name, log: Math.log(ratio), error: log_error, sessions, numbers });
   }
   return [...forms.values()].sort((a, b) => a.log - b.log);
 }
@@ -73,12 +78,9 @@ function isToldApart(a: Form, b: Form): boolean {
   return Math.abs(a.log - b.log) > Z95 * Math.hypot(a.error, b.error);
 }
 
-/** The mean over forms, the surer ones counting more; of exact ones the plain mean. */
+/** The mean over forms, the surer ones counting more. */
 function meanLog(group: readonly Form[]): number {
-  const exact = group.some(({ error }) => error === 0);
-  const weights = group.map(({ error }) => exact ? 1 : 1 / error ** 2);
-  const total = weights.reduce((sum, weight) => sum + weight, 0);
-  return group.reduce((sum, { log }, i) => sum + log * weights[i]!, 0) / total;
+  return weightedMean(group.map(({ log, error }) => ({ value: log, weight: 1 / error ** 2 })));
 }
 
 const NOT_TOLD_APART = "not told apart from";
@@ -93,7 +95,7 @@ function noteOf(form: Form, group: readonly Form[]): string {
   const beside = "over the baseline of the same minutes" +
     (form.sessions > 1 ? `, mean of ${form.sessions} sessions` : "");
   const others = group.filter((one) => one !== form);
-  if (form === ORIGINAL || others.length === 0) return beside;
+  if (others.length === 0) return beside;
   if (others.includes(ORIGINAL)) {
     return `${beside}; ${NOT_TOLD_APART} the original's: it counts as equal`;
   }

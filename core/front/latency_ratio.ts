@@ -20,16 +20,24 @@ export interface Ratio {
   readonly row: Measurement;
 }
 
+function measuredRows(
+  measurements: readonly Measurement[],
+  metric: string,
+  runtime: string,
+): Measurement[] {
+  return measurements.filter((row) =>
+    row.metric === metric && row.provenance === "measured" && row.runtime === runtime &&
+    Number.isFinite(row.value)
+  );
+}
+
 /** The latest measured row of a metric in a runtime. */
 export function measuredRow(
   measurements: readonly Measurement[],
   metric: string,
   runtime: string,
 ): Measurement | undefined {
-  return measurements.findLast((row) =>
-    row.metric === metric && row.provenance === "measured" && row.runtime === runtime &&
-    Number.isFinite(row.value)
-  );
+  return measuredRows(measurements, metric, runtime).at(-1);
 }
 
 /** Cores that other work took of the latest timing in a runtime; 0: too few to matter, or none known. */
@@ -51,6 +59,28 @@ function quotient(own: Measurement, base: Measurement, beside: boolean): Ratio |
   return { value: own.value / base.value, log_error, beside, row: own };
 }
 
+function pairedRatio(row: Measurement): Ratio {
+  return { value: row.value, log_error: logError(row), beside: true, row };
+}
+
+/**
+ * Every timing of a trial as a ratio (`ratioOf`): those that other work disturbed only where no other is.
+ * A trial that was timed again has several, and what they differ by is part of what is known of it.
+ */
+export function ratiosOf(
+  measurements: readonly Measurement[],
+  metric: string,
+  runtime: string,
+  alone: readonly Measurement[] = [],
+): Ratio[] {
+  const paired = measuredRows(measurements, metric, runtime).filter(({ value }) => value > 0);
+  const quiet = paired.filter(({ busy_cores }) => busy_cores === undefined);
+  const used = quiet.length > 0 ? quiet : paired;
+  if (used.length > 0) return used.map(pairedRatio);
+  const found = ratioOf(measurements, metric, runtime, alone);
+  return found === null ? [] : [found];
+}
+
 /**
  * A trial's ratio to the baseline of the same minutes: as it was measured, pair by pair; of journals
  * that kept none, the quotient of both medians with their errors; of those that kept no baseline
@@ -64,7 +94,7 @@ export function ratioOf(
 ): Ratio | null {
   const paired = measuredRow(measurements, metric, runtime);
   if (paired !== undefined && paired.value > 0) {
-    return { value: paired.value, log_error: logError(paired), beside: true, row: paired };
+    return pairedRatio(paired);
   }
   const figure = RATIOS.get(metric);
   if (figure === undefined) throw new RangeError(`No metric has the ratio ${metric}`);

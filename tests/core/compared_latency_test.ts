@@ -127,3 +127,25 @@ Deno.test("ratioOf() reads the measured ratio, of old journals the quotient with
   const emulated = rows.map((row) => ({ ...row, provenance: "emulated" as const }));
   assert.equal(ratioOf(emulated, "latency_ratio", runtime), null);
 });
+
+Deno.test("a trial that was timed several times is as sure as its sessions agree, the quiet ones alone", () => {
+  const rows = (ratios: readonly number[], busy_cores?: number) =>
+    ratios.map((ratio) => ({
+      ...figure("latency_ratio", ratio, runtime, 0.005 * ratio),
+      ...(busy_cores === undefined ? {} : { busy_cores }),
+      form: "a",
+    }));
+  const of = (more: ReturnType<typeof rows>) => {
+    const one = timed(1, { own: 10, base: 20, form: "a" });
+    const trial = { ...one, measurements: [...one.measurements, ...more] };
+    return compareLatencies([timed(0, { own: 20 }), trial], runtime).get("t1")!;
+  };
+  const apart = of(rows([1.01, 1.28, 1.08]));
+  assert.equal(apart.sessions, 3);
+  assert.ok(apart.ratio! > 1.01 && apart.ratio! < 1.28, "not the newest alone");
+  const agreeing = of(rows([1.09, 1.1, 1.11]));
+  assert.ok(apart.log_error! > 2 * agreeing.log_error!);
+  const quiet = of([...rows([1.6], 1.5), ...rows([1.1])]);
+  assert.equal(quiet.sessions, 1);
+  assert.ok(Math.abs(quiet.ratio! - 1.1) < 1e-12);
+});

@@ -98,3 +98,16 @@ Deno.test("a cost that a trial lacks is unknown: it counts as the original's, an
   }
   assert.ok(of(15).value > original && of(30).value < original);
 });
+
+Deno.test("in a study whose other trials were timed, one that was not says so", () => {
+  const untimed = paired(2, 0.5, 0.01, 4500);
+  const trials = [paired(1, 0.5, 0.01, 4500), {
+    ...untimed,
+    measurements: untimed.measurements.filter(({ runtime: of }) => of === null),
+  }];
+  const { normalised, note } = counted(trials, 2);
+  assert.deepEqual([normalised, note], [
+    1,
+    "latency not measured: unknown, it counts as the original's",
+  ]);
+});

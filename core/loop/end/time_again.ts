@@ -28,11 +28,9 @@ export async function timeAgain(study: Study, { stop }: Stop): Promise<void> {
 /** Trials of the front whose form no quiet session has timed, best reward first. */
 function disturbed({ trials, spec }: Study): Trial[] {
   const isQuiet = (trial: Trial) => busyCores(trial.measurements, spec.runtime) === 0;
-  const { members } = frontOf(comparableStudy(trials, spec));
-  const quiet = new Set(
-    comparableStudy(trials, spec).trials.filter(isQuiet).map(({ latency }) => latency?.form),
-  );
-  return members.map(({ trial }) => trial)
+  const compared = comparableStudy(trials, spec);
+  const quiet = new Set(compared.trials.filter(isQuiet).map(({ latency }) => latency?.form));
+  return frontOf(compared).members.map(({ trial }) => trial)
     .filter((trial) => trial.strategy !== null && !isQuiet(trial))
     .filter(({ latency }) => latency !== null && !quiet.has(latency.form))
     .flatMap(({ trial_id }) => trials.find((trial) => trial.trial_id === trial_id) ?? []);
@@ -45,10 +43,8 @@ async function timeTrial(study: Study, trial: Trial): Promise<number | null> {
   if (artifact === undefined) return null;
   const before = busyCores(trial.measurements, spec.runtime);
   const opened = study.ports.clock.now();
-  const { model } = facts;
-  const draft: Draft = {
-    ...{ trial, artifact, model, opened, waited: 0, ended: null, held_since: null },
-  };
+  const begun = { opened, waited: 0, ended: null, held_since: null };
+  const draft: Draft = { trial, artifact, model: facts.model, ...begun };
   const ended = await withinTime(study, () => measureSpeed(study, draft, baseline));
   const after = busyCores(draft.trial.measurements, spec.runtime);
   await record(study, {
@@ -65,7 +61,11 @@ async function timeTrial(study: Study, trial: Trial): Promise<number | null> {
       ? `other work took ${after.toFixed(1)} cores again`
       : "the machine was quiet",
   });
-  if (ended !== null) return null;
+  if (ended !== null) {
+    // Figures that were written before it failed are none of the trial's.
+    await record(study, { type: "trial_closed", trial });
+    return null;
+  }
   study.trials.splice(study.trials.indexOf(trial), 1);
   judge(study, draft, null);
   await closeTrial(study, draft, { state: trial.state as "completed", failure: trial.failure });
