@@ -1,9 +1,11 @@
 /** What "met" is worth of the best of many trials. */
 import assert from "node:assert/strict";
-import { type ConstraintVerdict, streamRandom } from "../../core/mod.ts";
+import { type ConstraintVerdict, recommend, streamRandom, weighable } from "../../core/mod.ts";
+import { chosenBy } from "../../tracker/show/pages/client/weights.js";
 import { claimsOverStudy, holdsOverStudy } from "../../core/evidence/study_claims.ts";
 import type { Draw } from "../../core/evidence/sequence/capital.ts";
 import { judgeTaken } from "../../core/evidence/sequence/verdict.ts";
+import { facts, rewarded, spec, timed } from "./timed_trials.ts";
 
 const LIMIT = "max_accuracy_drop";
 
@@ -81,4 +83,30 @@ Deno.test("twenty trials just beyond the limit are wrongly met in 5 % of studies
   }
   assert.ok(alone / studies > 0.2, `of each alone ${alone / studies}: what this is for`);
   assert.ok(over / studies <= 0.05, `over the study ${over / studies}`);
+});
+
+Deno.test("of trials that meet the limit one that does over the study is chosen, here and on a page", () => {
+  const limited = (number: number, accuracy: number, p_within: number) => {
+    const trial = timed(number, { own: 10, base: 20, bytes: 1000 * number, accuracy });
+    const { constraints } = judged(trial.trial_id, sampled(p_within));
+    return { ...trial, constraints, reward: rewarded(2 - number / 10) };
+  };
+  const undecided = judged("t3", { ...sampled(0.5), verdict: "undecided" });
+  const open = { ...limited(3, 0.59, 0.5), constraints: undecided.constraints };
+  const original = { ...timed(0, { own: 20, bytes: 9000 }), reward: rewarded(1) };
+  const input = (first: number) => ({
+    ...{ spec, facts, stop: "exhausted" as const },
+    // t1 is smaller and has the better reward, t2 the better accuracy: both are on the front.
+    // t3 is open, and was looked at as well.
+    trials: [original, limited(1, 0.6, first), limited(2, 0.61, 0.001), open],
+  });
+  const chosen = (first: number) => recommend({ ...input(first), baseline: original }).trial_id;
+  assert.equal(chosen(0.001), "t1", "both hold over the study: the better reward");
+  assert.equal(chosen(0.04), "t2", "0.04 holds of the trial alone");
+  const doubts = (first: number) =>
+    Object.fromEntries(weighable(input(first))!.candidates.map((one) => [one.trial_id, one.doubt]));
+  assert.deepEqual(doubts(0.04), { t1: 1, t2: 0 });
+  const weights = { latency: 0.1, size: 0.9 };
+  assert.equal(chosenBy(weighable(input(0.001))!, weights)!.trial_id, "t1");
+  assert.equal(chosenBy(weighable(input(0.04))!, weights)!.trial_id, "t2");
 });
