@@ -98,3 +98,24 @@ Deno.test("a study whose budget is used times nothing again", async () => {
   await run(w);
   assert.ok((w.clock.now() - before) / 1000 <= 130);
 });
+
+Deno.test("a study that was killed while it timed again goes on to the same front", async () => {
+  let quiet = false;
+  const w = world({}, { busy: (_, nth) => nth === 1 && !quiet ? 1.5 : undefined });
+  const whole = await run(w);
+  const first = w.records.findIndex((one) =>
+    one.type === "alert" && one.condition === "timing_disturbed"
+  );
+  quiet = true;
+  // After the new figures, after the alert, after the trial was closed anew, after its episode.
+  for (const count of [first, first + 1, first + 2, first + 3]) {
+    const { front, trials } = await runStudy(w.input({ history: historyOf(w, count) }), w.ports);
+    assert.deepEqual(front, whole.front, `killed after ${count} records`);
+    assert.equal(new Set(trials.map(({ trial_id }) => trial_id)).size, trials.length);
+    const timed = trials.filter(({ trial_id }) => front.includes(trial_id));
+    for (const { measurements } of timed) {
+      const latest = measurements.findLast(({ metric }) => metric === "latency_ms")!;
+      assert.equal(latest.busy_cores, undefined);
+    }
+  }
+});
