@@ -1,13 +1,17 @@
+import { paretoFront } from "../front/pareto.ts";
 import { drawOpenPoint, nextInitial, openPoints } from "./open_points.ts";
-import type { Algorithm, SearchState, Suggestion } from "./space.ts";
+import type { Algorithm, SearchState, SpacePoint, Suggestion } from "./space.ts";
 import { mutated } from "./surrogate/candidates.ts";
 import { learnedFront } from "./surrogate/learned.ts";
 import { isAllowed, measuredOf, turnsTaken } from "./surrogate/objectives.ts";
 import { surrogate } from "./surrogate/surrogate.ts";
 import { tpe } from "./tpe/tpe.ts";
 
-/** Measured points from which on a model says more than a move from what is good. */
-const MODELLED = 4;
+/**
+ * Measured points from which on a model says more than a move from what is good: a step of somebody who knows
+ * what it means is worth more than one at random.
+ */
+const MODELLED = { known_steps: 8, random_steps: 4 };
 /** A space of so many scales and a front of so many objectives: corners draw a Gaussian process off. */
 const WIDE = { scales: 10, objectives: 3 };
 /** Moves that are tried before a point is drawn. */
@@ -16,6 +20,13 @@ const MOVES = 50;
 function isWide({ space: { dimensions }, directions }: SearchState): boolean {
   const scales = dimensions.every(({ kind }) => kind === "real" || kind === "integer");
   return scales && dimensions.length >= WIDE.scales && directions.length >= WIDE.objectives;
+}
+
+/** What is allowed and nothing else measured dominates. */
+function frontPoints(state: SearchState): SpacePoint[] {
+  const good = measuredOf(state).filter(isAllowed);
+  return paretoFront(good.map(({ values }) => values), state.directions)
+    .map((i) => good[i]!.point);
 }
 
 /** Before a model is any good: what an earlier study found; else every second point a move from a good one. */
@@ -27,12 +38,14 @@ function early(state: SearchState): Suggestion | null {
   if (known !== undefined) {
     return { point: known, mode: "exploit", reason: "on the front of an earlier study" };
   }
-  const good = measuredOf(state).filter(isAllowed);
+  const good = frontPoints(state);
   const one = <T>(some: readonly T[]) => some[Math.floor(random() * some.length)]!;
   if (good.length > 0 && turnsTaken(state) % 2 === 0) {
-    const steps = near?.(one(good).point).filter(isOpen) ?? [];
+    // First the kind of step: one knob has more values than there are other kinds.
+    const kinds = (near?.(one(good)) ?? []).map((steps) => steps.filter(isOpen))
+      .filter((steps) => steps.length > 0);
     for (let move = 0; move < MOVES; move++) {
-      const point = steps.length > 0 ? one(steps) : mutated(space, one(good).point, random);
+      const point = kinds.length > 0 ? one(one(kinds)) : mutated(space, one(good), random);
       if (isOpen(point) && worthwhile(point)) {
         return { point, mode: "exploit", reason: "a move from a point that did well" };
       }
@@ -46,7 +59,8 @@ function early(state: SearchState): Suggestion | null {
 
 /** Which algorithm a state asks for, with the reason that stands before its own. */
 function chosenFor(state: SearchState): { algorithm: Algorithm; because: string } {
-  if (measuredOf(state).length < Math.min(MODELLED, state.space.dimensions.length + 1)) {
+  const enough = state.near === undefined ? MODELLED.random_steps : MODELLED.known_steps;
+  if (measuredOf(state).length < Math.min(enough, state.space.dimensions.length + 1)) {
     return { algorithm: early, because: "few measured" };
   }
   if (isWide(state)) return { algorithm: tpe, because: "many scales and objectives" };
@@ -54,8 +68,9 @@ function chosenFor(state: SearchState): { algorithm: Algorithm; because: string 
 }
 
 /**
- * The algorithm that the state asks for: first the initial points, then moves and draws, from four measured
- * points on a model. Its rules are decided by those problems of tests/benchmarks/search that are not kept aside.
+ * The algorithm that the state asks for: first the initial points, then moves and draws; a model from four
+ * measured points on, or from eight where somebody knows the steps. Those problems of tests/benchmarks/search
+ * that are not kept aside decided its rules.
  */
 export function auto(state: SearchState): Suggestion | null {
   const initial = nextInitial(state, openPoints(state));

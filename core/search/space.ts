@@ -73,8 +73,11 @@ export interface SearchState {
   readonly corner?: readonly number[];
   /** What earlier studies of like models measured; a model takes it as far as it explains what is measured here. */
   readonly learned?: readonly Learned[];
-  /** Points one step from one that was measured, by whoever knows what its values mean; absent: nobody does. */
-  near?(point: SpacePoint): readonly SpacePoint[];
+  /**
+   * Points one step from one that was measured, a list for each kind of step, by whoever knows what its values
+   * mean; absent: nobody does.
+   */
+  near?(point: SpacePoint): readonly (readonly SpacePoint[])[];
   /** Whether a point is worth a trial while too little is measured for a model; absent: every one is. */
   worthwhile?(point: SpacePoint): boolean;
   /** Points to try first, best first: seeds, priors, results of earlier studies. */

@@ -16,12 +16,16 @@ export default defineSampler({
     const { facts } = context;
     const held = nearWhatHeld(context, methods);
     const made = proposeBy(context, auto, ({ space }) => ({
-      near: (point) =>
-        neighbours(resolveActions(space.actionsOf(point), methods, facts), methods, facts)
-          .flatMap(({ actions }) => {
+      near: (point) => {
+        const recipe = resolveActions(space.actionsOf(point), methods, facts);
+        const kinds = Map.groupBy(neighbours(recipe, methods, facts), ({ kind }) => kind);
+        return [...kinds.values()].map((moves) =>
+          moves.flatMap(({ actions }) => {
             const place = space.pointOf(resolveActions(actions, methods, facts));
             return "point" in place ? [place.point] : [];
-          }),
+          })
+        );
+      },
       worthwhile: (point) => held(space.actionsOf(point)),
     }));
     return made ?? pareto_neighbourhood.propose(context);

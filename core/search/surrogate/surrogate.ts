@@ -108,7 +108,7 @@ function* drawn(
   }
   if (front.length === 0) return;
   const member = () => front[Math.floor(random() * front.length)]!;
-  if (near !== undefined) yield* near(member());
+  if (near !== undefined) yield* near(member()).flat();
   for (let i = 0; i < LOOKED_AT.near; i++) yield mutated(space, member(), random);
   for (let i = 0; i < LOOKED_AT.between; i++) yield crossed(space, member(), member(), random);
 }
