@@ -7,6 +7,7 @@ scales without importing torch; `load_dequantized` imports torch and transformer
 from pare_backends.checkpoint.files import Checkpoint, read, weight_files, write
 from pare_backends.checkpoint.forms import (
     BitmaskTensor,
+    GgmlTensor,
     GridTensor,
     LatticeTensor,
     SeedTensor,
@@ -20,6 +21,7 @@ from pare_backends.checkpoint.size import formula_bytes, weight_bits
 __all__ = [
     "BitmaskTensor",
     "Checkpoint",
+    "GgmlTensor",
     "GridTensor",
     "LatticeTensor",
     "SeedTensor",

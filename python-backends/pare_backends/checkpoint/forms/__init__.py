@@ -11,6 +11,7 @@ from typing import Any
 
 from pare_backends.checkpoint.forms.bitmask import BitmaskTensor
 from pare_backends.checkpoint.forms.form import StoredTensor
+from pare_backends.checkpoint.forms.ggml import GgmlTensor
 from pare_backends.checkpoint.forms.grid import GridTensor
 from pare_backends.checkpoint.forms.lattice import LatticeTensor
 from pare_backends.checkpoint.forms.seeds import SeedTensor
@@ -23,6 +24,7 @@ __all__ = [
     "CONFIG_KEYS",
     "OWN_FORMS",
     "BitmaskTensor",
+    "GgmlTensor",
     "GridTensor",
     "LatticeTensor",
     "SeedTensor",
@@ -43,6 +45,7 @@ REGISTERED: tuple[type[StoredTensor], ...] = (
     LatticeTensor,
     TableTensor,
     VectorTensor,
+    GgmlTensor,
 )
 OWN_FORMS = "pare_stored_forms"
 """Key of config.json: forms of pare's own, by name, with their layers."""
