@@ -105,6 +105,8 @@ export interface Method<K extends Knobs = Knobs> {
   readonly needs: {
     /** Folder under `python-backends/envs/`, or under `envs/` of the agent's own `python_dir`. */
     readonly environment: string;
+    /** Environment of a program that it runs in a process beside: offered where that is made. */
+    readonly tool?: string;
     /** The text that it works on: windows that share nothing with evaluated samples. How many, and
      * how long, its knobs say that `takes` marks; else all there are. Absent: it works without. */
     readonly data?: DataKind;
@@ -341,7 +343,7 @@ export interface Runtime {
   readonly emulates?: string;
   /** Whether it can run what an action leaves, and why not: asked before any work. */
   holds(change: Change, facts: Facts): Support;
-  /** Whether it computes less for what a change left out, such as zeros; absent: it never does. */
+  /** Whether it gains by a change that others do not, such as zeros or its own blocks; absent: never. */
   skips?(change: Change): boolean;
   /** Bytes that reading a part once takes, as it holds the part; absent: nobody can tell beforehand. */
   reads?(part: HeldPart): number;

@@ -153,6 +153,9 @@ export const Facts = z.strictObject({
     "the smaller model that the user named, which may take the untouched model's place",
   ),
   device: DeviceFacts,
+  tools: z.array(z.string()).optional().describe(
+    "environments of programs that methods run beside and that are made here; absent: in old records",
+  ),
   dataset: DatasetFacts,
 });
 export type Facts = z.infer<typeof Facts>;

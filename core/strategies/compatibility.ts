@@ -62,6 +62,12 @@ export function checkMethod(method: Method, facts: Facts): Support {
     const found = facts.device.device_name;
     return { ok: false, reason: `${method.name} needs a GPU: there is none here (${found})` };
   }
+  const { tool } = method.needs;
+  if (tool !== undefined && facts.tools?.includes(tool) !== true) {
+    const reason = `${method.name} runs a program of the environment ${tool}, which is not made ` +
+      `here: npx -y deno task pare setup ${tool}`;
+    return { ok: false, reason };
+  }
   return method.supports(facts);
 }
 

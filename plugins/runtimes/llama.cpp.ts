@@ -7,6 +7,7 @@ import {
 } from "../../core/mod.ts";
 import { isAdapter } from "../forms/adapter.ts";
 import { isDecoded } from "../forms/_decoded.ts";
+import { isGgml } from "../forms/ggml.ts";
 import { isGrid } from "../forms/grid.ts";
 
 /** Architectures whose GGUF file is written (`runtimes/llama_cpp/gguf_layout.py`). */
@@ -54,6 +55,7 @@ function holds({ part, effect, form }: Change, { model }: Facts): Support {
 
 /** A file's blocks: integers of 4 or 8 bits, a scale of 16 for each, an offset of 16 beside zero points. */
 function reads({ form, weights }: HeldPart): number {
+  if (form !== null && isGgml(form)) return weights * form.bits / 8;
   if (form === null || !isGrid(form)) return FLOAT_BYTES * weights;
   const own = (form.symmetric ? 1 : 2) * SCALE_BITS / BLOCK;
   return weights * (Math.max(OFFSET_BITS, form.bits) + own) / 8;
@@ -66,9 +68,10 @@ export default defineRuntime({
   form: { environment: "default", shared: "artifact" },
   supports,
   formats: "integers of 2 to 4 bits, as 4, and symmetric ones of 8, in groups of 32·n or whole " +
-    "rows; their inputs rounded to 8 bits in groups of 32; floats, pruned and " +
-    "decoded ones too, as float16",
+    "rows; its own blocks as they are; inputs rounded to 8 bits in groups of 32 or 256; floats, " +
+    "pruned and decoded ones too, as float16",
   holds,
+  skips: ({ form }) => form !== null && isGgml(form),
   reads,
   // Its environment compiles for minutes, and its numerics are not those of the evaluation.
   preference: 5,

@@ -12,9 +12,9 @@ const LAYERS: Record<string, readonly string[]> = {
   models: [...GROUND, "checkpoint", "text"],
   methods: [...GROUND, "checkpoint", "models", "text"],
   training: [...GROUND, "checkpoint", "models", "methods", "text"],
-  families: [...GROUND, "cache", "checkpoint", "models", "methods", "training", "text"],
   evaluation: [...GROUND, "cache", "checkpoint", "models", "text"],
   runtimes: [...GROUND, "cache", "checkpoint", "models", "text"],
+  families: [...GROUND, "cache", "checkpoint", "models", "methods", "training", "runtimes", "text"],
   conversion: [...GROUND, "checkpoint", "models", "runtimes", "text"],
   measuring: [
     ...[...GROUND, "cache", "checkpoint", "models", "methods", "runtimes", "evaluation", "text"],

@@ -76,7 +76,10 @@ function checkName(name: string, specifier: string): void {
 export function checkEnvironments({ methods, runtimes, environments }: Registry): void {
   const names = [...environmentNames(), ...environments.keys()];
   const asked = [
-    ...methods.map(({ method }) => ({ by: `method ${method.name}`, at: method.needs.environment })),
+    ...methods.flatMap(({ method: { name, needs } }) =>
+      [needs.environment, needs.tool ?? needs.environment]
+        .map((at) => ({ by: `method ${name}`, at }))
+    ),
     ...runtimes.flatMap(({ name, needs, form }) =>
       [needs.environment, form?.environment ?? needs.environment]
         .map((at) => ({ by: `runtime ${name}`, at }))

@@ -29,6 +29,9 @@ export const apply = defineCall("apply", {
       "the model before the latest actions that rounded or pruned the parent",
     ),
     layer_cache: z.string().nullable().optional().describe("the parent's rounded layers, kept"),
+    tool_python: z.string().optional().describe(
+      "interpreter of the environment of the program that the method runs beside",
+    ),
     device: z.enum(["cpu", "cuda"]).optional().describe("whose energy is counted; absent: cpu"),
     cpu_power: CpuPower.nullable().optional().describe("by which an estimate of it counts"),
     knobs: z.array(KnobDescription).optional().describe(

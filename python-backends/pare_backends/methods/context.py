@@ -42,6 +42,8 @@ class Context:
     layer_cache: Path | None = None
     """A folder of rounded layers, kept for every action on any model (`needs.keeps_layers`): files
     are named by all that they depend on, and written whole or not at all. None: there is none."""
+    tool_python: str | None = None
+    """Interpreter of the environment of the program that the method runs beside (`needs.tool`)."""
     student_dir: Path | None = None
     """The smaller model that the user named, where it may take the original's place; None: there is
     none, or an action has changed the original already."""

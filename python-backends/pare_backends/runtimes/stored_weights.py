@@ -16,7 +16,12 @@ import numpy as np
 
 from pare_backends.checkpoint.adapter import read_adapter
 from pare_backends.checkpoint.files import tensor_entries, weight_files
-from pare_backends.checkpoint.forms import GridTensor, forms_by_layer, weight_name
+from pare_backends.checkpoint.forms import (
+    GgmlTensor,
+    GridTensor,
+    forms_by_layer,
+    weight_name,
+)
 from pare_backends.checkpoint.forms.floats import half
 from pare_backends.checkpoint.forms.grid_config import declared_bits, input_rounding
 from pare_backends.checkpoint.forms.packing import unpack
@@ -91,18 +96,25 @@ class StoredWeights:
         stored = self._forms.get(tensor.removesuffix(".weight")) is GridTensor
         return stored and self._adapted(tensor) is None
 
+    def blocks(self, tensor: str) -> GgmlTensor | None:
+        """A weight that is stored as llama.cpp's blocks, with no adapter on it; None: it is not."""
+        layer = tensor.removesuffix(".weight")
+        if self._forms.get(layer) is not GgmlTensor or self._adapted(tensor) is not None:
+            return None
+        return GgmlTensor.read(self._stored, layer, self.config)
+
     def has(self, tensor: str) -> bool:
         return tensor in self._stored or tensor.removesuffix(".weight") in self._forms
 
     def floats(self, tensor: str) -> np.ndarray:
         """A tensor that does not run packed: plain floats in their stored type, bf16 as float32;
-        another stored form decoded to what plain floats would be, integers exactly."""
+        another stored form decoded to what plain floats would be, integers and blocks exactly."""
         layer = tensor.removesuffix(".weight")
         form = self._forms.get(layer)
         if form is None:
             return self._stored[tensor]
         weight: np.ndarray = form.read(self._stored, layer, self.config).weight()
-        return weight if form is GridTensor else half(weight)
+        return weight if form in (GridTensor, GgmlTensor) else half(weight)
 
     def added(self, tensor: str) -> np.ndarray | None:
         """What an adapter beside the weights adds to one: (out, in) float32, also where the file

@@ -68,6 +68,9 @@ async function keyOf(input: KnownInput): Promise<string> {
     data_sha256: dataOf(input)?.used.sha256 ?? null,
     source_closure_sha256: await methodSource(action.agent, action.method, python_path),
     environment_hash: await workshop.environmentHash(method.needs.environment),
+    ...(method.needs.tool === undefined
+      ? {}
+      : { tool_hash: await workshop.environmentHash(method.needs.tool) }),
     ...(method.needs.teacher === true ? { original_id: input.original.artifact_id } : {}),
     ...(student === null ? {} : { student_id: student.artifact_id }),
     ...(reference === null ? {} : { reference_id: reference.artifact_id }),
@@ -315,6 +318,9 @@ async function makeIn(
         ...await originalOf(input),
         reference_dir: input.reference?.location ?? null,
         ...await layersOf(input),
+        ...(method.needs.tool === undefined
+          ? {}
+          : { tool_python: await workshop.client.pythonOf(method.needs.tool) }),
         ...askedOfAll(study),
       },
       method.needs.environment,

@@ -12,6 +12,7 @@ import {
   type RunRequest,
   UsageError,
 } from "../../../core/mod.ts";
+import { findEnvironment } from "../../../python-backends/environments/environments.ts";
 import { packageSource } from "./source_closure.ts";
 import { type CallRunner, refusal } from "./call_runner.ts";
 import type { Tools } from "./workshop.ts";
@@ -159,6 +160,15 @@ function servedArtifact({ base_url, model }: Endpoint, created_at: string): Arti
   };
 }
 
+/** Environments of programs that methods run beside, as far as they are made. */
+async function toolsHere({ registry, home }: Tools): Promise<string[]> {
+  const names = new Set(registry.methods.flatMap(({ method }) => method.needs.tool ?? []));
+  const found = await Promise.all([...names].map((name) =>
+    findEnvironment(name, home.root, registry.environments.get(name))
+  ));
+  return found.flatMap((one) => one === null ? [] : [one.name]);
+}
+
 /** Inspects machine and model beside the dataset, which was looked at before. */
 export async function gatherFacts(
   workshop: Tools,
@@ -180,7 +190,8 @@ export async function gatherFacts(
     return { facts: { model, device: device.value, dataset }, baseline, student: null };
   }
   const model = await importModel(workshop, runner, request, ggufOfDemo);
-  const facts: Facts = { model, device: device.value, dataset };
+  const tools = await toolsHere(workshop);
+  const facts: Facts = { model, device: device.value, tools, dataset };
   const baseline = await adopted(workshop, model);
   const { student: model_name, trust_remote_code } = request;
   if (model_name === undefined) return { facts, baseline, student: null };

@@ -40,10 +40,11 @@ export function neededEnvironments(
 ): NeededEnvironments {
   const usual: Entry = [USUAL, "every study"];
   if (!compresses) return grouped([usual]);
-  const methods = allowedMethods(registry.methods, spec).map(({ method }): Entry => [
-    method.needs.environment,
-    `the method ${method.name}`,
-  ]);
+  const methods = allowedMethods(registry.methods, spec).flatMap(({ method }): Entry[] => {
+    const { environment, tool } = method.needs;
+    const names = tool === undefined ? [environment] : [environment, tool];
+    return names.map((name) => [name, `the method ${method.name}`]);
+  });
   const proposing = samplers.flatMap(({ name, needs }): Entry[] =>
     needs === undefined ? [] : [[needs.environment, `the sampler ${name}`]]
   );

@@ -1,8 +1,8 @@
 """Makes the form of llama.cpp: an artifact as a GGUF file that holds its own integers.
 
 Written: model.gguf, gguf.json (what a token reads, and with which numerics) and the artifact's
-config.json. Integers are never rounded again (`gguf_blocks.py`); matrices of floats become
-float16, vectors float32. `exact`: every weight multiplied out to float32, for the proof that names,
+config.json. Integers are never rounded again (`gguf_blocks.py`), llama.cpp's own blocks stand as
+they are; matrices of floats become float16, vectors float32. `exact`: every weight multiplied out to float32, for the proof that names,
 order of rows and architecture are right, whatever a runtime does with packed integers.
 """
 
@@ -18,9 +18,10 @@ from typing import Any
 import numpy as np
 from gguf import GGML_QUANT_VERSION, GGMLQuantizationType, GGUFWriter, LlamaFileType
 
+from pare_backends.checkpoint.forms.ggml import BLOCK_KINDS
 from pare_backends.checkpoint.own_files import own_file
 from pare_backends.progress import Report
-from pare_backends.runtimes.llama_cpp.gguf_blocks import BLOCK, to_blocks
+from pare_backends.runtimes.llama_cpp.gguf_blocks import to_blocks
 from pare_backends.runtimes.llama_cpp.gguf_directory import DESCRIPTION_FILE, MODEL_FILE
 from pare_backends.runtimes.llama_cpp.gguf_layout import NOT_STORED, ROPE_FACTORS, GgufLayout
 from pare_backends.runtimes.llama_cpp.gguf_tokenizer import add_tokenizer
@@ -34,7 +35,19 @@ FILE_TYPES = {
     "F16": LlamaFileType.MOSTLY_F16,
     "Q4_0": LlamaFileType.MOSTLY_Q4_0,
     "Q4_1": LlamaFileType.MOSTLY_Q4_1,
+    "Q5_0": LlamaFileType.MOSTLY_Q5_0,
+    "Q5_1": LlamaFileType.MOSTLY_Q5_1,
     "Q8_0": LlamaFileType.MOSTLY_Q8_0,
+    "Q2_K": LlamaFileType.MOSTLY_Q2_K,
+    "Q3_K": LlamaFileType.MOSTLY_Q3_K_M,
+    "Q4_K": LlamaFileType.MOSTLY_Q4_K_M,
+    "Q5_K": LlamaFileType.MOSTLY_Q5_K_M,
+    "Q6_K": LlamaFileType.MOSTLY_Q6_K,
+    "IQ2_S": LlamaFileType.MOSTLY_IQ2_S,
+    "IQ3_XXS": LlamaFileType.MOSTLY_IQ3_XXS,
+    "IQ3_S": LlamaFileType.MOSTLY_IQ3_S,
+    "IQ4_NL": LlamaFileType.MOSTLY_IQ4_NL,
+    "IQ4_XS": LlamaFileType.MOSTLY_IQ4_XS,
 }
 
 
@@ -42,7 +55,7 @@ FILE_TYPES = {
 class Tensor:
     """A tensor as the file holds it."""
 
-    kind: str  # F32, F16, Q4_0, Q4_1 or Q8_0
+    kind: str  # F32, F16 or one of BLOCK_KINDS
     data: np.ndarray  # as GGUFWriter takes it: bytes of blocks, or floats
     scale_error: float = 0.0
     note: str | None = None
@@ -102,7 +115,9 @@ def write_gguf(source: Path, output: Path, exact: bool, report: Report) -> Writt
         "version": 1,
         "bytes_read_per_token": read,
         # llama.cpp rounds the inputs of packed weights to 8 bits in blocks, those of F16 to it.
-        "activation_group": BLOCK if any(kind.startswith("Q") for kind in multiplied) else 0,
+        "activation_group": max(
+            (BLOCK_KINDS[kind].weights for kind in multiplied & BLOCK_KINDS.keys()), default=0
+        ),
         "inference_precision": "f16" if "F16" in multiplied else "f32",
         "notes": sorted(notes),
     }
@@ -112,6 +127,10 @@ def write_gguf(source: Path, output: Path, exact: bool, report: Report) -> Writt
 
 def held(name: str, weights: StoredWeights, layout: GgufLayout, exact: bool) -> Tensor:
     """A tensor in the file's form and order of rows."""
+    held_blocks = None if exact else weights.blocks(name)
+    if held_blocks is not None:
+        order = layout.row_order(name, len(held_blocks.blocks))
+        return Tensor(held_blocks.kind, _ordered(held_blocks.blocks, order))
     if weights.is_packed(name):
         packed = weights.packed(name)
         order = layout.row_order(name, packed.rows)

@@ -1,0 +1,56 @@
+import { defineForm, type StoredForm } from "../../core/mod.ts";
+
+/** Blocks of llama.cpp: what a runtime must know of them. */
+export interface GgmlForm extends StoredForm {
+  readonly form: "ggml";
+  /** As llama-quantize spells it, such as Q4_K_M. */
+  readonly mix: string;
+  /** Mean bits of a weight of the part, scales included. */
+  readonly bits: number;
+}
+
+/** Weights of a block, and its bytes. */
+const BLOCKS = {
+  Q4_0: [32, 18],
+  Q4_1: [32, 20],
+  Q5_0: [32, 22],
+  Q5_1: [32, 24],
+  Q8_0: [32, 34],
+  Q2_K: [256, 84],
+  Q3_K: [256, 110],
+  Q4_K: [256, 144],
+  Q5_K: [256, 176],
+  Q6_K: [256, 210],
+  IQ2_S: [256, 82],
+  IQ3_XXS: [256, 98],
+  IQ3_S: [256, 110],
+  IQ4_NL: [32, 18],
+  IQ4_XS: [256, 136],
+} as const;
+
+/** A type of ggml that holds integers with scales. */
+export type BlockKind = keyof typeof BLOCKS;
+
+/** What a matrix has once: its kind and its shape. */
+const MATRIX_BYTES = 8 + 16;
+
+export function isGgml(form: StoredForm): form is GgmlForm {
+  return form.form === "ggml";
+}
+
+/** Weights of a block: a row must be whole ones. */
+export function blockWeights(kind: BlockKind): number {
+  return BLOCKS[kind][0];
+}
+
+/** Bytes of a matrix of so many weights. */
+export function matrixBytes(kind: BlockKind, weights: number): number {
+  const [block, bytes] = BLOCKS[kind];
+  return weights / block * bytes + MATRIX_BYTES;
+}
+
+/** The bytes that a GGUF file holds, tensor by tensor; its Python half has gguf-py decode them. */
+export default defineForm({
+  name: "ggml",
+  summary: "Blocks of 32 or 256 weights as llama.cpp's quantizer makes them",
+});

@@ -1,0 +1,200 @@
+/**
+ * Which kind of block llama.cpp's quantizer gives each matrix, by its mixes: sizes are told beforehand by it.
+ * Read from what llama.cpp 0.3.36's bindings write of models of 17 and 24 layers; a test compares.
+ */
+import type { Facts } from "../../core/mod.ts";
+import { type BlockKind, blockWeights } from "../forms/ggml.ts";
+
+/** The matrices of a block of the architectures that GGUF files are written of. */
+export type Role = "q" | "k" | "v" | "o" | "gate" | "up" | "down";
+
+/** Layers by their place among n. `spread`: the first and last eighth, every third between. */
+type Place = "first_two" | "first_four" | "first_eighth" | "first_sixteenth" | "middle" | "spread";
+
+/** The kind of a role's matrices; those at a place have another. */
+interface Given {
+  readonly kind?: BlockKind;
+  readonly at?: readonly [Place, BlockKind];
+}
+
+/** A mix of llama-quantize: its kind, and what differs from it. */
+interface Mix {
+  readonly kind: BlockKind;
+  readonly roles?: Partial<Record<Role, Given>>;
+  /** Without an importance matrix, and with one; these go before `roles`. */
+  readonly unweighted?: Partial<Record<Role, Given>>;
+  readonly weighted?: Partial<Record<Role, Given>>;
+  /** Of values that four heads of queries or more share. */
+  readonly shared?: BlockKind;
+  /** Of the head; absent: Q6_K. */
+  readonly head?: BlockKind;
+  /** Of an embedding that is not the head; absent: the mix's own. */
+  readonly embedding?: BlockKind;
+}
+
+const spread = (kind: BlockKind): Given => ({ at: ["spread", kind] });
+const firstEighth = (kind: BlockKind): Given => ({ at: ["first_eighth", kind] });
+
+const MIXES = {
+  Q2_K_S: { kind: "Q2_K", roles: { down: firstEighth("Q4_K") }, shared: "Q4_K" },
+  Q2_K: {
+    kind: "Q2_K",
+    roles: { v: { kind: "Q3_K" }, o: { kind: "Q3_K" }, down: { kind: "Q3_K" } },
+    shared: "Q4_K",
+  },
+  IQ3_XXS: {
+    kind: "IQ3_XXS",
+    roles: { q: { kind: "IQ2_S" }, k: { kind: "IQ2_S" }, o: { kind: "IQ3_S" } },
+    unweighted: { v: { kind: "IQ3_S" }, down: { kind: "Q3_K", at: ["first_eighth", "Q4_K"] } },
+    shared: "Q4_K",
+    head: "Q5_K",
+    embedding: "IQ3_S",
+  },
+  IQ3_XS: {
+    kind: "IQ3_S",
+    roles: {
+      q: { kind: "IQ3_XXS" },
+      k: { kind: "IQ3_XXS" },
+      gate: { at: ["middle", "IQ3_XXS"] },
+      up: { at: ["middle", "IQ3_XXS"] },
+    },
+    shared: "Q4_K",
+  },
+  IQ3_S: { kind: "IQ3_S", shared: "Q4_K" },
+  IQ3_M: {
+    kind: "IQ3_S",
+    roles: { v: { kind: "Q4_K" }, o: { kind: "Q4_K" }, down: firstEighth("Q4_K") },
+  },
+  Q3_K_S: { kind: "Q3_K" },
+  Q3_K_M: {
+    kind: "Q3_K",
+    roles: {
+      v: { kind: "Q4_K", at: ["first_two", "Q5_K"] },
+      o: { kind: "Q4_K" },
+      down: { kind: "Q4_K", at: ["first_sixteenth", "Q5_K"] },
+    },
+  },
+  Q3_K_L: {
+    kind: "Q3_K",
+    roles: { v: { kind: "Q5_K" }, o: { kind: "Q5_K" }, down: { kind: "Q5_K" } },
+  },
+  IQ4_XS: { kind: "IQ4_XS", unweighted: { down: firstEighth("Q5_K") }, shared: "Q5_K" },
+  IQ4_NL: { kind: "IQ4_NL", unweighted: { down: firstEighth("Q5_K") }, shared: "Q5_K" },
+  Q4_0: { kind: "Q4_0", weighted: { down: firstEighth("Q4_1") } },
+  Q4_K_S: { kind: "Q4_K", roles: { v: { at: ["first_four", "Q5_K"] }, down: firstEighth("Q5_K") } },
+  Q4_K_M: { kind: "Q4_K", roles: { v: spread("Q6_K"), down: spread("Q6_K") } },
+  Q5_0: { kind: "Q5_0", weighted: { down: firstEighth("Q5_1") } },
+  Q5_K_S: { kind: "Q5_K" },
+  Q5_K_M: { kind: "Q5_K", roles: { v: spread("Q6_K"), down: spread("Q6_K") } },
+  Q6_K: { kind: "Q6_K" },
+  Q8_0: { kind: "Q8_0", head: "Q8_0" },
+} as const satisfies Record<string, Mix>;
+
+export type MixName = keyof typeof MIXES;
+
+/** Their names, the smallest first. */
+export const MIX_NAMES = Object.keys(MIXES) as readonly MixName[];
+
+/** Kinds that the quantizer makes with an importance matrix alone. */
+const WEIGHTED_ONLY: readonly BlockKind[] = ["IQ2_S", "IQ3_XXS"];
+
+/** What it takes where a row is not whole blocks of 256. */
+const INSTEAD: Partial<Record<BlockKind, BlockKind>> = {
+  Q2_K: "Q4_0",
+  Q3_K: "Q4_0",
+  Q4_K: "Q5_0",
+  Q5_K: "Q5_1",
+  Q6_K: "Q8_0",
+  IQ2_S: "IQ4_NL",
+  IQ3_XXS: "IQ4_NL",
+  IQ3_S: "IQ4_NL",
+  IQ4_XS: "IQ4_NL",
+};
+
+/** llama.cpp takes models of so many layers for ones of 70 billion weights, with more for values. */
+const LARGE_LAYERS = 80;
+
+function isAt(place: Place, layer: number, layers: number): boolean {
+  const eighth = Math.floor(layers / 8);
+  const last = Math.floor(7 * layers / 8);
+  switch (place) {
+    case "first_two":
+      return layer < 2;
+    case "first_four":
+      return layer < 4;
+    case "first_eighth":
+      return layer < eighth;
+    case "first_sixteenth":
+      return layer < Math.floor(layers / 16);
+    case "middle":
+      return layer >= eighth && layer < last;
+    case "spread":
+      return layer < eighth || layer >= last || (layer - eighth) % 3 === 2;
+  }
+}
+
+/** The kind, or what stands in where rows of so many weights are not whole blocks of it. */
+function fitting(kind: BlockKind, columns: number): BlockKind {
+  return columns % blockWeights(kind) === 0 ? kind : INSTEAD[kind] ?? kind;
+}
+
+/** (out, in) of a role's matrices. */
+export function roleShapes({ model }: Facts): Record<Role, readonly [number, number]> {
+  const { hidden_size: hidden, intermediate_size: wide, heads, kv_heads } = model;
+  const width = model.head_dim ?? hidden / heads;
+  return {
+    q: [heads * width, hidden],
+    k: [kv_heads * width, hidden],
+    v: [kv_heads * width, hidden],
+    o: [hidden, heads * width],
+    gate: [wide, hidden],
+    up: [wide, hidden],
+    down: [hidden, wide],
+  };
+}
+
+/** The kind of every linear matrix, with its weights. */
+export function linearKinds(
+  name: MixName,
+  importance: boolean,
+  facts: Facts,
+): { role: Role; kind: BlockKind; weights: number }[] {
+  const mix: Mix = MIXES[name];
+  const { layers, heads, kv_heads } = facts.model;
+  const first = importance ? mix.weighted : mix.unweighted;
+  const kindOf = (role: Role, layer: number): BlockKind => {
+    const given = first?.[role] ?? mix.roles?.[role] ?? {};
+    const shared = role === "v" && heads / kv_heads >= 4 ? mix.shared : undefined;
+    const placed = given.at !== undefined && isAt(given.at[0], layer, layers) ? given.at[1] : null;
+    const kind = shared ?? placed ?? given.kind ?? mix.kind;
+    const large = role === "v" && layers === LARGE_LAYERS && (kind === "Q3_K" || kind === "Q4_K");
+    return large ? "Q5_K" : kind;
+  };
+  return Object.entries(roleShapes(facts)).flatMap(([role, [rows, columns]]) =>
+    Array.from({ length: layers }, (_, layer) => ({
+      role: role as Role,
+      kind: fitting(kindOf(role as Role, layer), columns),
+      weights: rows * columns,
+    }))
+  );
+}
+
+/** Whether the quantizer refuses to make the mix of this model without an importance matrix. */
+export function needsImportance(name: MixName, facts: Facts): boolean {
+  const kinds = linearKinds(name, false, facts);
+  return kinds.some(({ kind }) =>
+    WEIGHTED_ONLY.includes(kind) || (name === "Q2_K_S" && kind === "Q2_K")
+  );
+}
+
+/** The kind that a mix gives the head, or an embedding that is one; of another one `embeddingKind`. */
+export function headKind(name: MixName, { model }: Facts): BlockKind {
+  const mix: Mix = MIXES[name];
+  if (model.hidden_size % blockWeights(mix.kind) !== 0) return "Q8_0";
+  return fitting(mix.head ?? "Q6_K", model.hidden_size);
+}
+
+export function embeddingKind(name: MixName, { model }: Facts): BlockKind {
+  const mix: Mix = MIXES[name];
+  return fitting(mix.embedding ?? mix.kind, model.hidden_size);
+}

@@ -1,0 +1,194 @@
+import {
+  type Change,
+  choice,
+  defineMethod,
+  type Facts,
+  flag,
+  type Leaves,
+  type Support,
+  weightBytes,
+  withWeightBytes,
+} from "../../core/mod.ts";
+import { type BlockKind, blockWeights, type GgmlForm, matrixBytes } from "../forms/ggml.ts";
+import { dividesRows, linearRows, modelMemory, packsLinearLayers, roundsOnce } from "./_groups.ts";
+import {
+  embeddingKind,
+  headKind,
+  linearKinds,
+  MIX_NAMES,
+  type MixName,
+  needsImportance,
+  roleShapes,
+} from "./_ggml_mixes.ts";
+import { calibrationWindows } from "./_linear.ts";
+
+/** Whose quantizer it is. */
+const TOOL = "llama_cpp";
+/** Architectures whose GGUF file is written (`runtimes/llama_cpp/gguf_layout.py`). */
+const WRITTEN = ["LlamaForCausalLM", "MistralForCausalLM", "Qwen2ForCausalLM", "Qwen3ForCausalLM"];
+/** The smallest block; every row must be whole ones. */
+const BLOCK = 32;
+/** SmolLM2-135M on two cores: the file is written and read in 4 s, quantized in 3 to 60. */
+const START_SECONDS = 8;
+const SECONDS_A_WEIGHT = 6e-8;
+/** The i-quants search a codebook. */
+const SECONDS_A_SEARCHED_WEIGHT = 5e-7;
+/** 300 tokens a second of SmolLM2-135M. */
+const SECONDS_A_WEIGHT_AND_WINDOW = 6e-9;
+/** Far outliers in blocks of two bits leave a layer this near to itself; another layer has about 0. */
+const LEAST_COSINE = 0.3;
+const DECODED = "llama.cpp alone multiplies by its blocks: elsewhere they are decoded to floats " +
+  "when the model is loaded, which take a float's bytes in memory and run no faster";
+
+const OUTER = ["mix", "floats", "Q8_0", "Q6_K", "Q5_K", "Q4_K", "Q5_0", "Q4_0"] as const;
+type Outer = (typeof OUTER)[number];
+
+interface KquantParams {
+  readonly mix: MixName;
+  readonly embedding: Outer;
+  readonly head: Outer;
+  readonly importance: boolean;
+}
+
+/** Kinds of the embedding and of a head beside it; null: floats. */
+function outerKinds({ mix, embedding, head }: KquantParams, facts: Facts): (BlockKind | null)[] {
+  const tied = facts.model.tied_embeddings;
+  const own = tied ? headKind(mix, facts) : embeddingKind(mix, facts);
+  const kind = (outer: Outer, mixed: BlockKind) =>
+    outer === "mix" ? mixed : outer === "floats" ? null : outer;
+  const first = kind(embedding, own);
+  return tied ? [first] : [first, kind(head, headKind(mix, facts))];
+}
+
+/** Bytes of the linear layers, and of embedding and head. */
+function bytesOf(params: KquantParams, facts: Facts): { linear: number; embedding: number } {
+  const kinds = linearKinds(params.mix, params.importance, facts);
+  const linear = kinds.reduce((sum, { kind, weights }) => sum + matrixBytes(kind, weights), 0);
+  const outer = outerKinds(params, facts);
+  const weights = facts.model.embedding_parameters / outer.length;
+  const kept = weightBytes(facts.model).embedding / outer.length;
+  const embedding = outer.reduce(
+    (sum, kind) => sum + (kind === null ? kept : matrixBytes(kind, weights)),
+    0,
+  );
+  return { linear, embedding };
+}
+
+function leaves(params: KquantParams, facts: Facts): Leaves {
+  const { model } = facts;
+  const made = bytesOf(params, facts);
+  const change = (part: "linear" | "embedding", weights: number): Change => {
+    const form: GgmlForm = { form: "ggml", mix: params.mix, bits: 8 * made[part] / weights };
+    return { part, effect: "rounds", form, least_cosine: LEAST_COSINE, no_faster: DECODED };
+  };
+  const outer = outerKinds(params, facts).some((kind) => kind !== null);
+  const changes = [
+    change("linear", model.linear_parameters),
+    ...(outer ? [change("embedding", model.embedding_parameters)] : []),
+  ];
+  return { changes, model: withWeightBytes(model, { ...weightBytes(model), ...made }) };
+}
+
+/** Whether the model is one whose blocks are alike, of an architecture that a GGUF file is written of. */
+function supports(facts: Facts): Support {
+  const packs = packsLinearLayers(facts);
+  if (!packs.ok) return packs;
+  const { architecture, custom_code, layers, linear_parameters } = facts.model;
+  if (custom_code || !WRITTEN.includes(architecture)) {
+    const found = custom_code ? "brings its own code" : `is ${architecture}`;
+    return {
+      ok: false,
+      reason: `a GGUF file is written of ${WRITTEN.join(", ")}, the model ${found}`,
+    };
+  }
+  const weights = Object.values(roleShapes(facts)).reduce((sum, [rows, into]) => sum + rows * into, 0);
+  if (weights * layers === linear_parameters) return { ok: true };
+  return { ok: false, reason: "the model's blocks are not alike, as llama.cpp has them" };
+}
+
+function accepts(params: KquantParams, facts: Facts): Support {
+  const divides = dividesRows(BLOCK, [...linearRows(facts), facts.model.hidden_size]);
+  if (!divides.ok) return divides;
+  if (!params.importance && needsImportance(params.mix, facts)) {
+    return { ok: false, reason: `llama.cpp makes ${params.mix} with an importance matrix alone` };
+  }
+  const odd = outerKinds(params, facts).find((kind) =>
+    kind !== null && facts.model.hidden_size % blockWeights(kind) !== 0
+  );
+  if (odd === undefined) return { ok: true };
+  return {
+    ok: false,
+    reason: `a row of the embedding has ${facts.model.hidden_size} weights, which are not whole ` +
+      `blocks of ${odd}: take Q8_0, or mix, which falls back by itself`,
+  };
+}
+
+const KQUANTS = "kquant is llama.cpp's own quantizer: mix says which";
+
+/** llama.cpp's quantizer. */
+export default defineMethod({
+  name: "kquant",
+  summary: "Quantizes to llama.cpp's blocks (k-quants and others) by its mixes of kinds",
+  named_for: { llama_quantize: KQUANTS, k_quants: KQUANTS, gguf: KQUANTS },
+  knobs: {
+    mix: choice(MIX_NAMES, {
+      default: "Q4_K_M",
+      unit: "mix of kinds",
+      description: "As llama-quantize spells it; where a row is not whole blocks of 256 it falls " +
+        "back to blocks of 32, which take more bytes",
+      aliases: ["ftype", "quant_type"],
+    }),
+    embedding: choice(OUTER, {
+      default: "mix",
+      unit: "kind of block",
+      description: "Of the embedding, and of the head where it is one with it; floats: it stays",
+      aliases: ["token_embedding_type"],
+    }),
+    head: choice(OUTER, {
+      default: "mix",
+      unit: "kind of block",
+      description: "Of an output head that is not the embedding; floats: it stays",
+      aliases: ["output_tensor_type"],
+    }),
+    importance: flag({
+      default: true,
+      description: "Weigh columns by the mean square of their inputs on calibration text",
+      aliases: ["imatrix"],
+    }),
+    samples: calibrationWindows(16),
+  },
+  needs: { environment: "default", tool: TOOL, data: "calibration", gpu: false },
+  leaves,
+  order: roundsOnce,
+  label: ({ mix, embedding, head, importance }) => [
+    mix,
+    ...(embedding === "mix" ? [] : [`embedding ${embedding}`]),
+    ...(head === "mix" ? [] : [`head ${head}`]),
+    ...(importance ? [] : ["unweighted"]),
+  ],
+  hint: (about) => about === "quality" ? "Take a larger mix" : "Take a smaller mix",
+  supports,
+  accepts,
+  seed: (boldness) => ({
+    mix: boldness === "conservative" ? "Q6_K" : boldness === "balanced" ? "Q4_K_M" : "Q3_K_M",
+  }),
+  next(params, finding, facts) {
+    const size = (mix: MixName) => bytesOf({ ...params, mix }, facts).linear;
+    const now = size(params.mix);
+    const further = MIX_NAMES.filter((mix) =>
+      (finding === "lost" ? size(mix) > now : size(mix) < now) &&
+      accepts({ ...params, mix }, facts).ok
+    ).sort((a, b) => size(a) - size(b));
+    const mix = finding === "lost" ? further[0] : further.at(-1);
+    return mix === undefined ? null : { ...params, mix };
+  },
+  estimateSeconds({ mix, importance, samples }, { model }) {
+    const searched = mix.startsWith("IQ");
+    const weights = model.linear_parameters + model.embedding_parameters;
+    return START_SECONDS +
+      weights * (searched ? SECONDS_A_SEARCHED_WEIGHT : SECONDS_A_WEIGHT) +
+      (importance ? samples * model.linear_parameters * SECONDS_A_WEIGHT_AND_WINDOW : 0);
+  },
+  // The model and its float32 file in the page cache; the quantizer maps that.
+  estimateMemory: (_params, facts) => modelMemory(facts, 2),
+});

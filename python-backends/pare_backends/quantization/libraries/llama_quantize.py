@@ -1,0 +1,136 @@
+"""llama.cpp's quantizer on a checkpoint: its floats go as a GGUF file to a process of llama.cpp's
+environment, which holds no torch; the blocks come back."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pare_backends.checkpoint import GgmlTensor
+from pare_backends.checkpoint.forms.ggml import BLOCK_KINDS
+from pare_backends.failures import CallFailure
+from pare_backends.methods.context import Context
+from pare_backends.progress import Report
+from pare_backends.runtimes.registry import writer_of
+
+PROGRAM = "pare_backends.runtimes.llama_cpp.quantizer"
+LIFE_SECONDS = 2.0
+FLOATS = 0  # ggml's number of float32: the tensor stays as it is
+FILE = "model.gguf"
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What the quantizer is asked for. Kinds are ggml's, such as Q4_K."""
+
+    mix: str
+    embedding: str  # a kind, mix or floats
+    head: str
+    kinds: Mapping[str, str]  # of single layers, by name; those of the mix are left out
+    importance: Mapping[str, np.ndarray]  # (in,) float32 by layer; empty: none
+
+
+def quantize_layers(
+    context: Context, layers: tuple[str, ...], wanted: Wanted
+) -> dict[str, GgmlTensor]:
+    """The blocks of these layers; those that llama.cpp left in floats are not among them.
+
+    raises: CallFailure where llama.cpp cannot hold the model, or refuses the mix
+    """
+    if context.tool_python is None:
+        raise CallFailure(
+            "bad_input",
+            "Cannot quantize by llama.cpp: no interpreter of the environment llama_cpp was given",
+            hint="Run `npx -y deno task pare setup llama_cpp`, which compiles it in some minutes",
+        )
+    with tempfile.TemporaryDirectory(dir=context.work_dir, prefix="gguf-") as name:
+        folder = Path(name)
+        config = json.loads((context.parent_dir / "config.json").read_text())
+        layout = writer_of("gguf", "gguf_layout").GgufLayout(config)
+        writer_of("gguf", "make").write_gguf(context.parent_dir, folder, True, context.report)
+        named = {layer: layout.name(f"{layer}.weight") for layer in layers}
+        job = {
+            "source": str(folder / FILE),
+            "output": str(folder / "quantized.gguf"),
+            "mix": wanted.mix,
+            "threads": context.report.threads,
+            "embedding": number_of(wanted.embedding),
+            "head": number_of(wanted.head),
+            "kinds": {named[one]: BLOCK_KINDS[kind].number for one, kind in wanted.kinds.items()},
+            "importance": importance_file(folder, wanted.importance, named),
+        }
+        (folder / "job.json").write_text(json.dumps(job))
+        with context.report.span("quantize", library=True):
+            run_program(context.tool_python, folder, context.report)
+        return read_blocks(folder / "quantized.gguf", layout, named)
+
+
+def number_of(kind: str) -> int | None:
+    """ggml's number of a kind; None: as the mix has it."""
+    if kind == "mix":
+        return None
+    return FLOATS if kind == "floats" else BLOCK_KINDS[kind].number
+
+
+def importance_file(
+    folder: Path, importance: Mapping[str, np.ndarray], named: Mapping[str, str]
+) -> str | None:
+    """Where the matrix lies, by the tensors' names in the file; None: there is none."""
+    if not importance:
+        return None
+    path = folder / "importance.npz"
+    arrays: dict[str, Any] = {named[layer]: values for layer, values in importance.items()}
+    np.savez(path, **arrays)
+    return str(path)
+
+
+def run_program(python: str, folder: Path, report: Report) -> None:
+    """Runs the quantizer to its end, and says that it lives."""
+    output = folder / "quantized.gguf"
+    with (folder / "errors.txt").open("w+") as errors:
+        # In this process's group: what ends this one ends that one.
+        process = subprocess.Popen(
+            [python, "-m", PROGRAM, str(folder / "job.json")],
+            stdin=subprocess.DEVNULL,
+            stdout=2,
+            stderr=errors,
+        )
+        while True:
+            try:
+                status = process.wait(LIFE_SECONDS)
+                break
+            except subprocess.TimeoutExpired:
+                written = output.stat().st_size if output.exists() else 0
+                report.progress("quantize by llama.cpp", written, None, "bytes")
+        errors.seek(0)
+        said = errors.read().strip()
+    if status < 0:
+        raise CallFailure("crash", f"Cannot quantize: llama.cpp ended by signal {-status}: {said}")
+    if status != 0:
+        raise CallFailure("invalid", f"Cannot quantize by llama.cpp: {said}")
+
+
+def read_blocks(path: Path, layout: Any, named: Mapping[str, str]) -> dict[str, GgmlTensor]:
+    """The layers of a file that are blocks, their rows in the checkpoint's order."""
+    from gguf import GGUFReader
+
+    tensors = {one.name: one for one in GGUFReader(path).tensors}
+    made = {}
+    for layer, name in named.items():
+        tensor = tensors[name]
+        kind = tensor.tensor_type.name
+        if kind not in BLOCK_KINDS:
+            continue
+        blocks = np.array(tensor.data)  # a copy: the file goes
+        order = layout.row_order(f"{layer}.weight", len(blocks))
+        if order is not None:
+            blocks = np.ascontiguousarray(blocks[np.argsort(order)])
+        made[layer] = GgmlTensor(blocks, kind, int(tensor.shape[0]))
+    return made
