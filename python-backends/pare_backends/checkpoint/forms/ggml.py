@@ -69,7 +69,8 @@ class GgmlTensor(StoredTensor):
         from gguf import GGMLQuantizationType
         from gguf.quants import dequantize
 
-        numbers = dequantize(self.blocks, GGMLQuantizationType[self.kind])
+        with np.errstate(invalid="ignore"):  # of damaged scales, which `check` finds
+            numbers = dequantize(self.blocks, GGMLQuantizationType[self.kind])
         return np.asarray(numbers, dtype=np.float32).reshape(self.shape)
 
     def parts(self) -> dict[str, np.ndarray]:

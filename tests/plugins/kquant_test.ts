@@ -1,0 +1,139 @@
+import assert from "node:assert/strict";
+import { checkMethod, type Facts, totalBytes } from "../../core/mod.ts";
+import { matrixBytes } from "../../plugins/forms/ggml.ts";
+import kquant from "../../plugins/quantization/kquant.ts";
+import {
+  embeddingKind,
+  headKind,
+  linearKinds,
+  MIX_NAMES,
+  type MixName,
+  needsImportance,
+} from "../../plugins/quantization/_ggml_mixes.ts";
+import llama from "../../plugins/runtimes/llama.cpp.ts";
+import openvino from "../../plugins/runtimes/openvino.ts";
+import { smallFacts } from "../core/spec_fixtures.ts";
+import golden from "./ggml_mixes.json" with { type: "json" };
+
+/** What llama-cpp-python 0.3.36 wrote of random Llamas, by role: how many matrices are of which kind. */
+interface Written {
+  readonly model: keyof typeof golden.models;
+  readonly mix: MixName;
+  readonly importance: boolean;
+  readonly kinds: Readonly<Record<string, Readonly<Record<string, number>>>>;
+}
+
+const WRITTEN = golden.written as unknown as readonly Written[];
+
+function factsOf(name: Written["model"]): Facts {
+  const given = golden.models[name];
+  const { hidden_size: hidden, intermediate_size: wide, heads, kv_heads, layers } = given;
+  const kv = hidden / heads * kv_heads;
+  const embedding = hidden * given.vocabulary;
+  const facts = smallFacts();
+  const linear_shapes = [
+    { out_features: hidden, in_features: hidden, count: 2 * layers },
+    { out_features: kv, in_features: hidden, count: 2 * layers },
+    { out_features: wide, in_features: hidden, count: 2 * layers },
+    { out_features: hidden, in_features: wide, count: layers },
+  ];
+  const linear_parameters = layers * hidden * (2 * hidden + 2 * kv + 3 * wide);
+  const embedding_parameters = embedding * (given.tied_embeddings ? 1 : 2);
+  return {
+    ...facts,
+    tools: ["llama_cpp"],
+    model: {
+      ...facts.model,
+      ...given,
+      ...{ architecture: "LlamaForCausalLM", head_dim: hidden / heads, linear_shapes },
+      ...{ linear_parameters, embedding_parameters, grid: null },
+      parameters: linear_parameters + embedding_parameters,
+    },
+  };
+}
+
+const params = { mix: "Q4_K_M", embedding: "mix", head: "mix", importance: true, samples: 16 };
+
+Deno.test("every mix gives each matrix the kind that llama.cpp's quantizer gives it", () => {
+  assert.equal(new Set(WRITTEN.map(({ mix }) => mix)).size, MIX_NAMES.length);
+  for (const { model, mix, importance, kinds } of WRITTEN) {
+    const facts = factsOf(model);
+    const found: Record<string, Record<string, number>> = {};
+    const count = (role: string, kind: string) => {
+      const own = found[role] ??= {};
+      own[kind] = (own[kind] ?? 0) + 1;
+    };
+    for (const { role, kind } of linearKinds(mix, importance, facts)) count(role, kind);
+    if (facts.model.tied_embeddings) count("embedding", headKind(mix, facts));
+    else {
+      count("embedding", embeddingKind(mix, facts));
+      count("head", headKind(mix, facts));
+    }
+    assert.deepEqual(found, kinds, `${model} ${mix} ${importance}`);
+  }
+});
+
+Deno.test("what llama.cpp refuses to make without an importance matrix is refused before any work", () => {
+  for (const model of ["a", "b", "c"] as const) {
+    for (const mix of MIX_NAMES) {
+      const made = WRITTEN.some((one) =>
+        one.model === model && one.mix === mix && !one.importance
+      );
+      assert.equal(needsImportance(mix, factsOf(model)), !made, `${model} ${mix}`);
+      const accepted = kquant.accepts({ ...params, mix, importance: false }, factsOf(model));
+      assert.equal(accepted.ok, made);
+    }
+  }
+});
+
+Deno.test("bytes are those of the blocks and of what each matrix has once", () => {
+  const facts = factsOf("c");
+  const { model } = kquant.leaves(params, facts);
+  const own = (kind: Parameters<typeof matrixBytes>[0], weights: number, count: number) =>
+    count * matrixBytes(kind, weights);
+  const linear = own("Q5_0", 96 * 96, 48) + own("Q5_0", 32 * 96, 24) + own("Q5_0", 32 * 96, 12) +
+    own("Q8_0", 32 * 96, 12) + own("Q5_0", 256 * 96, 48) + own("Q6_K", 256 * 96, 12) +
+    own("Q4_K", 256 * 96, 12);
+  assert.equal(model.weight_bytes?.linear, linear);
+  assert.equal(model.weight_bytes?.embedding, own("Q8_0", 96 * 320, 1));
+  const floats = kquant.leaves({ ...params, embedding: "floats" }, facts);
+  assert.deepEqual(floats.changes.map(({ part }) => part), ["linear"]);
+  assert.equal(floats.model.weight_bytes?.embedding, 2 * 96 * 320);
+  assert.ok(totalBytes(floats.model) > totalBytes(model));
+});
+
+Deno.test("kinds that do not divide the embedding's rows are refused, odd models too", () => {
+  const refused = kquant.accepts({ ...params, embedding: "Q6_K" }, factsOf("c"));
+  assert.match(refused.ok ? "" : refused.reason, /96 weights.*blocks of Q6_K: take Q8_0/);
+  assert.equal(kquant.accepts({ ...params, embedding: "Q6_K" }, factsOf("a")).ok, true);
+  const facts = factsOf("a");
+  const uneven = { ...facts, model: { ...facts.model, linear_parameters: 7 } };
+  assert.match(JSON.stringify(kquant.supports(uneven)), /blocks are not alike/);
+  const other = { ...facts, model: { ...facts.model, architecture: "GPT2LMHeadModel" } };
+  assert.match(JSON.stringify(kquant.supports(other)), /the model is GPT2LMHeadModel/);
+});
+
+Deno.test("it is offered where its program's environment is made", () => {
+  const { tools: _tools, ...without } = factsOf("a");
+  const refused = checkMethod(kquant, without);
+  assert.match(refused.ok ? "" : refused.reason, /environment llama_cpp.*pare setup llama_cpp/);
+  assert.deepEqual(checkMethod(kquant, factsOf("a")), { ok: true });
+});
+
+Deno.test("llama.cpp runs its blocks as stored, others their floats", () => {
+  const facts = factsOf("a");
+  const [linear] = kquant.leaves(params, facts).changes;
+  assert.ok(llama.holds(linear!, facts).ok && openvino.holds(linear!, facts).ok);
+  assert.equal(llama.skips?.(linear!), true);
+  const part = { form: linear!.form, weights: 1e6, stored_bytes: 0 };
+  assert.ok(llama.reads!(part) < 0.7e6 && openvino.reads!(part) >= 2e6);
+});
+
+Deno.test("the next try is the next smaller or larger mix", () => {
+  const facts = factsOf("a");
+  assert.equal(kquant.next(params, "lost", facts)?.mix, "Q5_K_S");
+  const smaller = kquant.next(params, "kept", facts)!;
+  const bytes = (one: typeof params) => kquant.leaves(one, facts).model.weight_bytes!.linear;
+  assert.ok(bytes(smaller as typeof params) < bytes(params));
+  assert.equal(kquant.next({ ...params, mix: "Q8_0" }, "lost", facts), null);
+});
