@@ -16,9 +16,11 @@ import pytest
 import torch
 from gguf import GGUFReader
 from runtime_fixtures import folder
+from test_conversion import found
+from test_conversion import made as converted
 from test_gguf import written
 from test_llama_cpp import interpreter, logits_path, proof
-from tiny_model import tiny_dir
+from tiny_model import calibration, tiny_dir
 
 from pare_backends.checkpoint import (
     Checkpoint,
@@ -102,11 +104,11 @@ def kept(checkpoint: Checkpoint, name: str) -> Path:
 @functools.cache
 def library() -> ctypes.CDLL:
     """ggml itself, in this process: a second way to the same quantizer."""
-    found = subprocess.run(
+    told = subprocess.run(
         [interpreter(), "-c", "import llama_cpp; print(llama_cpp.__file__)"],
         capture_output=True, text=True, check=True,
     )  # fmt: skip
-    ggml = ctypes.CDLL(str(Path(found.stdout.strip()).parent / "lib" / "libggml-base.so"))
+    ggml = ctypes.CDLL(str(Path(told.stdout.strip()).parent / "lib" / "libggml-base.so"))
     floats, whole = ctypes.POINTER(ctypes.c_float), ctypes.c_int64
     ggml.ggml_quantize_chunk.restype = ctypes.c_size_t
     ggml.ggml_quantize_chunk.argtypes = [
@@ -210,19 +212,19 @@ def test_bytes_are_the_formulas_and_survive_the_disk() -> None:
     # The file's header names three parts of each layer.
     assert 0 <= held - formula_bytes(back) <= 400 * len(back.stored)
     for layer, tensor in checkpoint.in_form(GgmlTensor).items():
-        found = back.in_form(GgmlTensor)[layer]
-        assert found.kind == tensor.kind and np.array_equal(found.blocks, tensor.blocks)
+        own = back.in_form(GgmlTensor)[layer]
+        assert own.kind == tensor.kind and np.array_equal(own.blocks, tensor.blocks)
         assert tensor.formula_bytes() == sum(part.nbytes for part in tensor.parts().values())
 
 
 @pytest.mark.parametrize("mix", ["Q4_K_M", "IQ3_M"])
 def test_llama_cpp_computes_what_the_artifact_decodes_to(mix: str) -> None:
     directory = kept(made(mix), f"run-{mix}")
-    found = proof(directory, logits_path(directory))
-    assert found["strict_kl"] <= 1e-6
-    assert found["strict_max_difference"] <= 1e-3
-    assert 0 < found["default_kl"] <= 5e-3
-    assert found["numerics"]["activation_group"] == 256
+    proved = proof(directory, logits_path(directory))
+    assert proved["strict_kl"] <= 1e-6
+    assert proved["strict_max_difference"] <= 1e-3
+    assert 0 < proved["default_kl"] <= 5e-3
+    assert proved["numerics"]["activation_group"] == 256
 
 
 def test_the_matrix_is_the_mean_square_of_what_layers_are_given() -> None:
@@ -237,12 +239,12 @@ def test_the_matrix_is_the_mean_square_of_what_layers_are_given() -> None:
     with torch.no_grad():
         model(windows)
         last = model.model(windows).last_hidden_state.reshape(-1, 256)
-    found = squares(directory)
+    matrix = squares(directory)
     for layer, rows in seen.items():
         own = rows[0].double().square().mean(0).numpy()
-        np.testing.assert_allclose(found[layer], own, rtol=1e-4)
+        np.testing.assert_allclose(matrix[layer], own, rtol=1e-4)
     head = last.double().square().mean(0).numpy()
-    np.testing.assert_allclose(found[EMBEDDING], head + LOOKUPS * head.mean(), rtol=1e-4)
+    np.testing.assert_allclose(matrix[EMBEDDING], head + LOOKUPS * head.mean(), rtol=1e-4)
     assert EMBEDDING not in squares(model_dir(False))  # looked up alone
     assert "lm_head" in squares(model_dir(False))
 
@@ -274,3 +276,30 @@ def test_damaged_blocks_are_refused() -> None:
     blocks[0, :2] = [0, 0x7C]  # the first block's scale: infinity in float16
     with pytest.raises(CallFailure, match="not finite"):
         GgmlTensor(blocks, tensor.kind, tensor.columns).check("layer")
+
+
+def test_a_converted_file_holds_the_same_bytes(tmp_path: Path) -> None:
+    """Of the tiny model: transformers opens the file, and a block that is not its own is told."""
+    made_of = folder() / "kquant-tiny"
+    shutil.rmtree(made_of, ignore_errors=True)
+    context = Context(
+        tiny_dir(), layout_of(tiny_dir()), silent_report(2), 0, calibration(),
+        tool_python=interpreter(),
+    )  # fmt: skip
+    made_of.mkdir()
+    write(kquant.apply(read(tiny_dir()), params("Q5_K_M"), context), made_of)
+    files = converted("gguf", made_of, tmp_path / "files")
+    facts = found("gguf", files, made_of)
+    assert facts["tensor_bytes"] == facts["formula_bytes"]
+    assert facts["not_opened"] is None and facts["logits_cosine"] > 0.9999
+    assert len(facts["layers"]) == 15 and facts["other_floats"] == []
+    assert all(row["problem"] is None for row in facts["layers"])
+    assert all(row["claimed"] == row["found"] for row in facts["layers"])
+    path = files / "model.gguf"
+    blocks = read(made_of).in_form(GgmlTensor)[DOWN].blocks[3].tobytes()
+    octets = path.read_bytes()
+    assert octets.count(blocks) == 1
+    at = octets.index(blocks) + 9
+    path.write_bytes(octets[:at] + bytes([octets[at] ^ 1]) + octets[at + 1 :])
+    told = [row["problem"] for row in found("gguf", files, made_of)["layers"]]
+    assert told.count("its blocks are not those of its source") == 1

@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from pare_backends.checkpoint import Checkpoint, GridTensor
+from pare_backends.checkpoint import Checkpoint, GgmlTensor, GridTensor
+from pare_backends.checkpoint.forms.ggml import BLOCK_KINDS
 from pare_backends.checkpoint.size import float_bytes
 from pare_backends.conversion.check import (
     NOTHING,
@@ -28,8 +29,6 @@ from pare_backends.runtimes.registry import writer_of
 NAME = "gguf"
 FILE = "model.gguf"
 BLOCK = 32
-BLOCK_BYTES = {"Q4_0": 18, "Q4_1": 20, "Q8_0": 34}
-"""Of 32 weights: their integers, a float16 scale and, of Q4_1, a float16 offset."""
 BLOCK_BITS = {"Q4_0": 4, "Q4_1": 4, "Q8_0": 8}
 SAME_FLOATS = 1e-3
 """Largest relative difference of floats, which the file holds as float16."""
@@ -49,7 +48,8 @@ def require_held(source: Source) -> None:
     why = None
     if checkpoint.adapter is not None:
         why = "an adapter lies beside its weights: merge it (merge: true) and convert that trial"
-    other = next((layer for layer in checkpoint.stored if layer not in source.grids), None)
+    others = checkpoint.stored.keys() - source.grids.keys() - checkpoint.in_form(GgmlTensor).keys()
+    other = min(others, default=None)
     if other is not None:
         why = f"{other} is stored as {checkpoint.stored[other].FORM}, and it holds integers alone"
     for layer, tensor in source.grids.items():
@@ -93,26 +93,28 @@ def lacking(output: Path) -> list[str]:
 
 
 def formula_bytes(source: Source) -> int:
-    """Blocks of packed layers, float16 of other matrices, float32 of vectors."""
+    """Blocks of packed layers and of llama.cpp's own, float16 of other matrices, float32 of
+    vectors."""
     checkpoint = source.checkpoint
     floats = 0
     for name in checkpoint.floats:
         shape = checkpoint.float_shape(name)
         vector = 4 * int(np.prod(shape))
         floats += vector if len(shape) == 1 else float_bytes(checkpoint, name, "float16")
-    packed = (
-        tensor.ints.size // BLOCK * BLOCK_BYTES[block_kind(tensor)]
-        for tensor in source.grids.values()
+    blocks = [(block_kind(tensor), tensor.ints.size) for tensor in source.grids.values()]
+    blocks += [(one.kind, one.size) for one in checkpoint.in_form(GgmlTensor).values()]
+    return floats + sum(
+        size // BLOCK_KINDS[kind].weights * BLOCK_KINDS[kind].octets for kind, size in blocks
     )
-    return floats + sum(packed)
 
 
 @dataclass(frozen=True)
 class GgufTensor:
     """A tensor as gguf-py reads it."""
 
-    kind: str  # Q4_0, Q4_1, Q8_0, F16 or F32
+    kind: str  # of BLOCK_KINDS, F16 or F32
     bytes: int
+    data: np.ndarray  # as the file holds it
     values: Callable[[], np.ndarray]  # float32, multiplied out
 
 
@@ -132,7 +134,8 @@ def read_gguf(path: Path) -> dict[str, GgufTensor]:
         return lambda: np.asarray(dequantize(one.data, one.tensor_type), dtype=np.float32)
 
     return {
-        one.name: GgufTensor(one.tensor_type.name, int(one.n_bytes), values(one)) for one in tensors
+        one.name: GgufTensor(one.tensor_type.name, int(one.n_bytes), one.data, values(one))
+        for one in tensors
     }
 
 
@@ -152,6 +155,12 @@ def check_gguf(directory: Path, source: Source, report: Report) -> dict[str, Any
         if own is not None:
             read[f"{layer}.weight"] = own
         report.progress("check", done, len(source.grids), "layers")
+    for layer, blocks in source.checkpoint.in_form(GgmlTensor).items():
+        found = tensors.get(layout.name(f"{layer}.weight"))
+        own = restored(layout, tensors, f"{layer}.weight")
+        layers.append(checked_blocks(layer, blocks, found, own, layout))
+        if own is not None:
+            read[f"{layer}.weight"] = own
     others = []
     for name in source.checkpoint.floats:
         own = restored(layout, tensors, name)
@@ -210,6 +219,29 @@ def checked_layer(
         return row | {"found": said(grid), "problem": f"it is {found.kind} {own.shape} in the file"}
     row["found"] = said(grid)
     row["cosine"] = finite_cosine(own, tensor.dequantize())
+    return row
+
+
+def checked_blocks(
+    layer: str,
+    tensor: GgmlTensor,
+    found: GgufTensor | None,
+    own: np.ndarray | None,
+    layout: Any,
+) -> dict[str, Any]:
+    """`ConvertedLayer` of the wire, of a layer that is blocks already: the file has its bytes."""
+    row: dict[str, Any] = {"layer": layer, "claimed": tensor.kind, "opened_cosine": None}
+    row |= {"found": None, "cosine": None, "problem": None}
+    if found is None or own is None:
+        return row | {"problem": "it is not in the file"}
+    row["found"] = found.kind
+    if own.shape != tensor.shape:
+        return row | {"problem": f"it is {found.kind} {own.shape} in the file"}
+    order = layout.row_order(f"{layer}.weight", len(own))
+    blocks = tensor.blocks if order is None else tensor.blocks[order]
+    if found.kind == tensor.kind and not np.array_equal(found.data, blocks):
+        row["problem"] = "its blocks are not those of its source"
+    row["cosine"] = finite_cosine(own, tensor.weight())
     return row
 
 
