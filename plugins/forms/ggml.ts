@@ -31,6 +31,10 @@ const BLOCKS = {
 /** A type of ggml that holds integers with scales. */
 export type BlockKind = keyof typeof BLOCKS;
 
+export function isBlockKind(name: string): name is BlockKind {
+  return Object.hasOwn(BLOCKS, name);
+}
+
 /** What a matrix has once: its kind and its shape. */
 const MATRIX_BYTES = 8 + 16;
 

@@ -3,7 +3,7 @@
  * Read from what llama.cpp 0.3.36's bindings write of models of 17 and 24 layers; a test compares.
  */
 import type { Facts } from "../../core/mod.ts";
-import { type BlockKind, blockWeights } from "../forms/ggml.ts";
+import { type BlockKind, blockWeights, isBlockKind } from "../forms/ggml.ts";
 
 /** The matrices of a block of the architectures that GGUF files are written of. */
 export type Role = "q" | "k" | "v" | "o" | "gate" | "up" | "down";
@@ -153,12 +153,47 @@ export function roleShapes({ model }: Facts): Record<Role, readonly [number, num
   };
 }
 
-/** The kind of every linear matrix, with its weights. */
+/** A linear matrix as it will be stored. */
+interface Quantized {
+  readonly role: Role;
+  readonly kind: BlockKind;
+  readonly weights: number;
+}
+
+/** What an assignment gives each linear layer, in the model's order; null: it does not give each one. */
+export function assignedKinds(assignment: string, facts: Facts): Quantized[] | null {
+  const shapes = Object.entries(roleShapes(facts));
+  const count = shapes.length * facts.model.layers;
+  const kinds = new Map<number, BlockKind>();
+  for (const part of assignment.split(" ")) {
+    const [kind, places = ""] = part.split("=");
+    if (!isBlockKind(kind!)) return null;
+    for (const place of places.split(",")) {
+      const [first = NaN, last = first] = place.split("-").map(Number);
+      if (!(first <= last && last < count)) return null;
+      for (let at = first; at <= last; at++) {
+        if (kinds.has(at)) return null;
+        kinds.set(at, kind);
+      }
+    }
+  }
+  if (kinds.size !== count) return null;
+  return Array.from({ length: count }, (_, at) => {
+    const [role, [rows, columns]] = shapes[at % shapes.length]!;
+    return {
+      role: role as Role,
+      kind: fitting(kinds.get(at)!, columns),
+      weights: rows * columns,
+    };
+  });
+}
+
+/** The kind of every linear matrix by a mix, with its weights. */
 export function linearKinds(
   name: MixName,
   importance: boolean,
   facts: Facts,
-): { role: Role; kind: BlockKind; weights: number }[] {
+): Quantized[] {
   const mix: Mix = MIXES[name];
   const { layers, heads, kv_heads } = facts.model;
   const first = importance ? mix.weighted : mix.unweighted;
@@ -179,9 +214,8 @@ export function linearKinds(
   );
 }
 
-/** Whether the quantizer refuses to make the mix of this model without an importance matrix. */
-export function needsImportance(name: MixName, facts: Facts): boolean {
-  const kinds = linearKinds(name, false, facts);
+/** Whether the quantizer refuses to make these without an importance matrix. */
+export function needsImportance(name: MixName, kinds: readonly Quantized[]): boolean {
   return kinds.some(({ kind }) =>
     WEIGHTED_ONLY.includes(kind) || (name === "Q2_K_S" && kind === "Q2_K")
   );

@@ -12,6 +12,7 @@ import {
 import { type BlockKind, blockWeights, type GgmlForm, matrixBytes } from "../forms/ggml.ts";
 import { dividesRows, linearRows, modelMemory, packsLinearLayers, roundsOnce } from "./_groups.ts";
 import {
+  assignedKinds,
   embeddingKind,
   headKind,
   linearKinds,
@@ -40,6 +41,9 @@ const LEAST_COSINE = 0.3;
 const DECODED = "llama.cpp alone multiplies by its blocks: elsewhere they are decoded to floats " +
   "when the model is loaded, which take a float's bytes in memory and run no faster";
 
+/** What an assignment looks like; mixing/assignment.py of the Python half reads it. */
+const ASSIGNMENT = "[A-Z0-9_]{4,7}=[0-9,-]+( [A-Z0-9_]{4,7}=[0-9,-]+){0,31}";
+
 const OUTER = ["mix", "floats", "Q8_0", "Q6_K", "Q5_K", "Q4_K", "Q5_0", "Q4_0"] as const;
 type Outer = (typeof OUTER)[number];
 
@@ -47,6 +51,7 @@ interface KquantParams {
   readonly mix: MixName;
   readonly embedding: Outer;
   readonly head: Outer;
+  readonly assignment: string;
   readonly importance: boolean;
 }
 
@@ -60,9 +65,15 @@ function outerKinds({ mix, embedding, head }: KquantParams, facts: Facts): (Bloc
   return tied ? [first] : [first, kind(head, headKind(mix, facts))];
 }
 
+/** The linear layers as they will be: as assigned, else as the mix has them. */
+function kindsOf({ mix, assignment, importance }: KquantParams, facts: Facts) {
+  const given = assignment === "none" ? null : assignedKinds(assignment, facts);
+  return given ?? linearKinds(mix, importance, facts);
+}
+
 /** Bytes of the linear layers, and of embedding and head. */
 function bytesOf(params: KquantParams, facts: Facts): { linear: number; embedding: number } {
-  const kinds = linearKinds(params.mix, params.importance, facts);
+  const kinds = kindsOf(params, facts);
   const linear = kinds.reduce((sum, { kind, weights }) => sum + matrixBytes(kind, weights), 0);
   const outer = outerKinds(params, facts);
   const weights = facts.model.embedding_parameters / outer.length;
@@ -109,8 +120,16 @@ function supports(facts: Facts): Support {
 function accepts(params: KquantParams, facts: Facts): Support {
   const divides = dividesRows(BLOCK, [...linearRows(facts), facts.model.hidden_size]);
   if (!divides.ok) return divides;
-  if (!params.importance && needsImportance(params.mix, facts)) {
-    return { ok: false, reason: `llama.cpp makes ${params.mix} with an importance matrix alone` };
+  const { mix, assignment, importance } = params;
+  if (assignment !== "none" && assignedKinds(assignment, facts) === null) {
+    const last = 7 * facts.model.layers - 1;
+    const reason = `its assignment does not give each of the layers 0-${last} one of llama.cpp's ` +
+      "kinds, such as Q4_K=0-9 Q6_K=10-20";
+    return { ok: false, reason };
+  }
+  if (!importance && needsImportance(mix, kindsOf(params, facts))) {
+    const what = assignment === "none" ? mix : "this assignment";
+    return { ok: false, reason: `llama.cpp makes ${what} with an importance matrix alone` };
   }
   const odd = outerKinds(params, facts).find((kind) =>
     kind !== null && facts.model.hidden_size % blockWeights(kind) !== 0
@@ -150,6 +169,13 @@ export default defineMethod({
       description: "Of an output head that is not the embedding; floats: it stays",
       aliases: ["output_tensor_type"],
     }),
+    assignment: choice(["none"], {
+      default: "none",
+      unit: "kind=layers of the model's order",
+      pattern: ASSIGNMENT,
+      description: "Kinds of single layers, such as Q6_K=0-6,9 Q4_K=7-8, in the place of the mix's",
+      aliases: ["layer_bits", "tensor_type"],
+    }),
     importance: flag({
       default: true,
       description: "Weigh columns by the mean square of their inputs on calibration text",
@@ -160,8 +186,8 @@ export default defineMethod({
   needs: { environment: "default", tool: TOOL, data: "calibration", gpu: false },
   leaves,
   order: roundsOnce,
-  label: ({ mix, embedding, head, importance }) => [
-    mix,
+  label: ({ mix, embedding, head, assignment, importance }) => [
+    ...(assignment === "none" ? [mix] : ["as assigned"]),
     ...(embedding === "mix" ? [] : [`embedding ${embedding}`]),
     ...(head === "mix" ? [] : [`head ${head}`]),
     ...(importance ? [] : ["unweighted"]),
@@ -173,6 +199,7 @@ export default defineMethod({
     mix: boldness === "conservative" ? "Q6_K" : boldness === "balanced" ? "Q4_K_M" : "Q3_K_M",
   }),
   next(params, finding, facts) {
+    if (params.assignment !== "none") return null; // the next mix is another assignment
     const size = (mix: MixName) => bytesOf({ ...params, mix }, facts).linear;
     const now = size(params.mix);
     const further = MIX_NAMES.filter((mix) =>

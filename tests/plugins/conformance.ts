@@ -57,9 +57,10 @@ export type Step = (name: string, check: () => void | Promise<void>) => Promise<
  */
 export async function methodConformance(
   given: RegisteredMethod,
-  world: TinyWorld,
+  there: TinyWorld,
   step: Step,
 ): Promise<void> {
+  const world = withTool(given, there);
   const [entry = given] = boundedMethods([given], MOST);
   const { method } = entry;
   await step("its Python half is the file of its name", () => checkPythonHalf(entry));
@@ -94,6 +95,12 @@ export async function methodConformance(
   await step("no knob takes more windows of text than there are", () => {
     checkCalibration(given, world);
   });
+}
+
+/** The world where the program that a method runs beside is made, as it is once it is asked for. */
+function withTool({ method: { needs } }: RegisteredMethod, world: TinyWorld): TinyWorld {
+  if (needs.tool === undefined) return world;
+  return { ...world, facts: { ...world.facts, tools: [needs.tool] } };
 }
 
 function checkPythonHalf({ agent, method, python_path }: RegisteredMethod): void {
@@ -328,8 +335,11 @@ function applyRequest(
 
 async function runApply(entry: RegisteredMethod, params: Action["params"], world: TinyWorld) {
   const directory = await mkdtemp(join(world.folder, `${entry.method.name}-`));
-  const request = applyRequest(entry, params, directory, world);
-  const { environment, reference } = entry.method.needs;
+  const { environment, reference, tool } = entry.method.needs;
+  const request = {
+    ...applyRequest(entry, params, directory, world),
+    ...(tool === undefined ? {} : { tool_python: await world.client.pythonOf(tool) }),
+  };
   // A model that was rounded to what it was already: the factors have nothing to take back.
   if (reference) await cp(world.model_dir, join(world.folder, "before"), { recursive: true });
   return { answer: await world.client.run(request, { environment }), directory };

@@ -52,7 +52,10 @@ function factsOf(name: Written["model"]): Facts {
   };
 }
 
-const params = { mix: "Q4_K_M", embedding: "mix", head: "mix", importance: true, samples: 16 };
+const params = {
+  ...{ mix: "Q4_K_M", embedding: "mix", head: "mix", assignment: "none" },
+  ...{ importance: true, samples: 16 },
+};
 
 Deno.test("every mix gives each matrix the kind that llama.cpp's quantizer gives it", () => {
   assert.equal(new Set(WRITTEN.map(({ mix }) => mix)).size, MIX_NAMES.length);
@@ -79,7 +82,8 @@ Deno.test("what llama.cpp refuses to make without an importance matrix is refuse
       const made = WRITTEN.some((one) =>
         one.model === model && one.mix === mix && !one.importance
       );
-      assert.equal(needsImportance(mix, factsOf(model)), !made, `${model} ${mix}`);
+      const kinds = linearKinds(mix, false, factsOf(model));
+      assert.equal(needsImportance(mix, kinds), !made, `${model} ${mix}`);
       const accepted = kquant.accepts({ ...params, mix, importance: false }, factsOf(model));
       assert.equal(accepted.ok, made);
     }
@@ -136,4 +140,27 @@ Deno.test("the next try is the next smaller or larger mix", () => {
   const bytes = (one: typeof params) => kquant.leaves(one, facts).model.weight_bytes!.linear;
   assert.ok(bytes(smaller as typeof params) < bytes(params));
   assert.equal(kquant.next({ ...params, mix: "Q8_0" }, "lost", facts), null);
+});
+
+Deno.test("an assignment gives every layer its kind, by the model's order", () => {
+  const facts = factsOf("a"); // 24 blocks of q, k, v, o, gate, up, down
+  const assignment = "Q6_K=0,3-6 Q4_K=1-2,7-167";
+  const bytes = kquant.leaves({ ...params, assignment }, facts).model.weight_bytes!.linear;
+  const all = linearKinds("Q4_K_S", true, facts);
+  const six = (at: number) => at === 0 || (at >= 3 && at <= 6);
+  const order = ["q", "k", "v", "o", "gate", "up", "down"];
+  const expected = Array.from({ length: 168 }, (_, at) => {
+    const { weights } = all.find(({ role }) => role === order[at % 7])!;
+    return matrixBytes(six(at) ? "Q6_K" : "Q4_K", weights);
+  }).reduce((sum, one) => sum + one, 0);
+  assert.equal(bytes, expected);
+  for (const wrong of ["Q6_K=0-166", "Q6_K=0-168", "Q6_K=0-167 Q4_K=3", "Q9_K=0-167"]) {
+    const refused = kquant.accepts({ ...params, assignment: wrong }, facts);
+    assert.match(refused.ok ? "" : refused.reason, /layers 0-167/, wrong);
+  }
+  const weighted = kquant.accepts(
+    { ...params, assignment: "IQ3_XXS=0-167", importance: false },
+    facts,
+  );
+  assert.match(weighted.ok ? "" : weighted.reason, /this assignment with an importance matrix/);
 });

@@ -81,7 +81,8 @@ def context_of(directory: Path, python: str | None) -> Context:
 
 
 def params(mix: str, **more: Any) -> Params:
-    given = {"embedding": "mix", "head": "mix", "importance": True, "samples": 4, **more}
+    given: dict[str, Any] = {"embedding": "mix", "head": "mix", "assignment": "none", "importance": True}
+    given |= {"samples": 4, **more}
     return Params(mix=mix, **given)
 
 
@@ -254,6 +255,19 @@ def test_embedding_and_head_are_as_asked() -> None:
     assert EMBEDDING not in left.stored and f"{EMBEDDING}.weight" in left.floats
     assert left.in_form(GgmlTensor)["lm_head"].kind == "Q8_0"
     assert made("Q4_K_M", embedding="Q5_K").in_form(GgmlTensor)[EMBEDDING].kind == "Q5_K"
+
+
+def test_single_layers_have_the_kinds_that_they_are_assigned() -> None:
+    checkpoint = made("Q4_K_M", assignment="Q6_K=0-6,9 IQ3_S=7-8,10-13")
+    kinds = [tensor.kind for tensor in checkpoint.in_form(GgmlTensor).values()]
+    assert sorted(kinds) == ["IQ3_S"] * 6 + ["Q6_K"] * 9  # the embedding's by the mix
+    layers = layout_of(model_dir()).linear
+    held = {layer: checkpoint.in_form(GgmlTensor)[layer].kind for layer in layers}
+    assert [held[layer] for layer in layers] == (
+        ["Q6_K"] * 7 + ["IQ3_S"] * 2 + ["Q6_K"] + ["IQ3_S"] * 4
+    )
+    with pytest.raises(CallFailure, match="layers have no format"):
+        made("Q4_K_M", assignment="Q6_K=0-6")
 
 
 def test_what_cannot_be_made_is_said() -> None:

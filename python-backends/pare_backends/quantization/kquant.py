@@ -18,6 +18,7 @@ from pare_backends.progress import Report
 from pare_backends.quantization.head import LOOKUPS
 from pare_backends.quantization.layer_checks import check_layers
 from pare_backends.quantization.libraries.llama_quantize import Wanted, quantize_layers
+from pare_backends.quantization.mixing.assignment import NONE, named
 
 if TYPE_CHECKING:
     import torch
@@ -33,6 +34,7 @@ class Params:
     mix: str
     embedding: str
     head: str
+    assignment: str
     importance: bool
     samples: int
 
@@ -53,11 +55,15 @@ def apply(checkpoint: Checkpoint, params: Params, context: Context) -> Checkpoin
         model, _ = context.load_linear(checkpoint)
         with context.report.span("importance"):
             importance = input_squares(model, context.layout, layers, windows, context.report)
-    wanted = Wanted(params.mix, params.embedding, params.head, {}, importance)
+    kinds = {}
+    if params.assignment != NONE:
+        kinds = named(params.assignment, context.layout.linear)
+    wanted = Wanted(params.mix, params.embedding, params.head, kinds, importance)
     made = quantize_layers(context, layers, wanted)
-    kinds = Counter(tensor.kind for tensor in made.values())
-    told = ", ".join(f"{count} of {kind}" for kind, count in sorted(kinds.items()))
-    context.notes.append(f"llama.cpp's {params.mix} made these matrices: {told}")
+    counts = Counter(tensor.kind for tensor in made.values())
+    told = ", ".join(f"{count} of {kind}" for kind, count in sorted(counts.items()))
+    mix = params.mix if params.assignment == NONE else "quantizer"
+    context.notes.append(f"llama.cpp's {mix} made these matrices: {told}")
     return checkpoint.with_stored(made)
 
 

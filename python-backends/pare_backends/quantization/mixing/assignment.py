@@ -35,14 +35,18 @@ def ranges(numbers: Sequence[int]) -> str:
 
 
 def assigned(text: str, layers: Sequence[str]) -> dict[str, Format]:
-    """The mix of a text, by layer in the model's order.
+    """The mix of a text, by layer in the model's order; raises as `named` does."""
+    return {layer: format_of(name) for layer, name in named(text, layers).items()}
+
+
+def named(text: str, layers: Sequence[str]) -> dict[str, str]:
+    """The names of a text's formats, by layer in the model's order.
 
     raises: CallFailure "invalid" where a layer has no format, or two, or is not of the model
     """
-    found: dict[int, Format] = {}
+    found: dict[int, str] = {}
     for part in text.split():
         name, _, places = part.partition("=")
-        one = format_of(name)
         for place in places.split(","):
             match = RANGE.fullmatch(place)
             if match is None:
@@ -54,7 +58,7 @@ def assigned(text: str, layers: Sequence[str]) -> dict[str, Format]:
             for number in range(first, last + 1):
                 if number in found:
                     raise refused(f"layer {number} ({layers[number]}) has two formats")
-                found[number] = one
+                found[number] = name
     missing = [number for number in range(len(layers)) if number not in found]
     if missing:
         raise refused(f"{len(missing)} layers have no format, such as {layers[missing[0]]}")
