@@ -112,7 +112,10 @@ function supports(facts: Facts): Support {
       reason: `a GGUF file is written of ${WRITTEN.join(", ")}, the model ${found}`,
     };
   }
-  const weights = Object.values(roleShapes(facts)).reduce((sum, [rows, into]) => sum + rows * into, 0);
+  const weights = Object.values(roleShapes(facts)).reduce(
+    (sum, [rows, into]) => sum + rows * into,
+    0,
+  );
   if (weights * layers === linear_parameters) return { ok: true };
   return { ok: false, reason: "the model's blocks are not alike, as llama.cpp has them" };
 }

@@ -15,17 +15,26 @@ import openvino from "../../plugins/runtimes/openvino.ts";
 import { smallFacts } from "../core/spec_fixtures.ts";
 import golden from "./ggml_mixes.json" with { type: "json" };
 
+type Name = keyof typeof golden.models;
+type Counts = Readonly<Record<string, Readonly<Record<string, number>>>>;
+
 /** What llama-cpp-python 0.3.36 wrote of random Llamas, by role: how many matrices are of which kind. */
-interface Written {
-  readonly model: keyof typeof golden.models;
-  readonly mix: MixName;
-  readonly importance: boolean;
-  readonly kinds: Readonly<Record<string, Readonly<Record<string, number>>>>;
-}
+const WRITTEN = golden.written.map((line) => {
+  const [head = "", roles = ""] = line.split(": ");
+  const [model, mix, weighted] = head.split(" ");
+  const kinds: Counts = Object.fromEntries(
+    roles.split(", ").map((one) => {
+      const [role = "", ...counts] = one.split(/ |\+/);
+      const pairs = counts.flatMap((count, at) =>
+        at % 2 === 0 ? [[counts[at + 1]!, Number(count)] as const] : []
+      );
+      return [role, Object.fromEntries(pairs)];
+    }),
+  );
+  return { model: model as Name, mix: mix as MixName, importance: weighted === "weighted", kinds };
+});
 
-const WRITTEN = golden.written as unknown as readonly Written[];
-
-function factsOf(name: Written["model"]): Facts {
+function factsOf(name: Name): Facts {
   const given = golden.models[name];
   const { hidden_size: hidden, intermediate_size: wide, heads, kv_heads, layers } = given;
   const kv = hidden / heads * kv_heads;
@@ -79,9 +88,7 @@ Deno.test("every mix gives each matrix the kind that llama.cpp's quantizer gives
 Deno.test("what llama.cpp refuses to make without an importance matrix is refused before any work", () => {
   for (const model of ["a", "b", "c"] as const) {
     for (const mix of MIX_NAMES) {
-      const made = WRITTEN.some((one) =>
-        one.model === model && one.mix === mix && !one.importance
-      );
+      const made = WRITTEN.some((one) => one.model === model && one.mix === mix && !one.importance);
       const kinds = linearKinds(mix, false, factsOf(model));
       assert.equal(needsImportance(mix, kinds), !made, `${model} ${mix}`);
       const accepted = kquant.accepts({ ...params, mix, importance: false }, factsOf(model));

@@ -81,7 +81,12 @@ def context_of(directory: Path, python: str | None) -> Context:
 
 
 def params(mix: str, **more: Any) -> Params:
-    given: dict[str, Any] = {"embedding": "mix", "head": "mix", "assignment": "none", "importance": True}
+    given: dict[str, Any] = {
+        "embedding": "mix",
+        "head": "mix",
+        "assignment": "none",
+        "importance": True,
+    }
     given |= {"samples": 4, **more}
     return Params(mix=mix, **given)
 
@@ -272,7 +277,7 @@ def test_single_layers_have_the_kinds_that_they_are_assigned() -> None:
 
 def test_what_cannot_be_made_is_said() -> None:
     directory = model_dir()
-    with pytest.raises(CallFailure, match="Cannot quantize by llama.cpp: no interpreter"):
+    with pytest.raises(CallFailure, match="no interpreter of the environment"):
         kquant.apply(read(directory), params("Q4_K_M"), context_of(directory, None))
     with pytest.raises(CallFailure, match="requires an imatrix"):
         made("IQ3_XXS", importance=False)

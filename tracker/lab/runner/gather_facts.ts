@@ -163,9 +163,9 @@ function servedArtifact({ base_url, model }: Endpoint, created_at: string): Arti
 /** Environments of programs that methods run beside, as far as they are made. */
 async function toolsHere({ registry, home }: Tools): Promise<string[]> {
   const names = new Set(registry.methods.flatMap(({ method }) => method.needs.tool ?? []));
-  const found = await Promise.all([...names].map((name) =>
-    findEnvironment(name, home.root, registry.environments.get(name))
-  ));
+  const found = await Promise.all(
+    [...names].map((name) => findEnvironment(name, home.root, registry.environments.get(name))),
+  );
   return found.flatMap((one) => one === null ? [] : [one.name]);
 }
 

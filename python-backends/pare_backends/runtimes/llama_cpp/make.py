@@ -2,8 +2,9 @@
 
 Written: model.gguf, gguf.json (what a token reads, and with which numerics) and the artifact's
 config.json. Integers are never rounded again (`gguf_blocks.py`), llama.cpp's own blocks stand as
-they are; matrices of floats become float16, vectors float32. `exact`: every weight multiplied out to float32, for the proof that names,
-order of rows and architecture are right, whatever a runtime does with packed integers.
+they are; matrices of floats become float16, vectors float32. `exact`: every weight multiplied out
+to float32, for the proof that names, order of rows and architecture are right, whatever a runtime
+does with packed integers.
 """
 
 from __future__ import annotations
