@@ -1,7 +1,7 @@
 import { defineMethod, flag, integer } from "../../core/mod.ts";
 import { gridForm, modelMemory, seedGroupSize } from "./_groups.ts";
 import { calibrationWindows, GPU_SPEED, gridKnobs, linearQuantizer } from "./_linear.ts";
-import { leavesScaledForm } from "./_scaled.ts";
+import { leavesScaledForm } from "./_inputs.ts";
 import { partsOf, targetedGrid, targetedWeights, targetsKnob } from "./_targets.ts";
 
 /** Roundings and products with the inputs' second moments a weight: once a step, eleven in the clip. */

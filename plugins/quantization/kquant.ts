@@ -20,7 +20,7 @@ import {
   type MixName,
   needsImportance,
   roleShapes,
-} from "./_ggml_mixes.ts";
+} from "../forms/_ggml_mixes.ts";
 import { calibrationWindows } from "./_linear.ts";
 
 /** Whose quantizer it is. */
@@ -48,15 +48,16 @@ const OUTER = ["mix", "floats", "Q8_0", "Q6_K", "Q5_K", "Q4_K", "Q5_0", "Q4_0"] 
 type Outer = (typeof OUTER)[number];
 
 interface KquantParams {
-  readonly mix: MixName;
-  readonly embedding: Outer;
-  readonly head: Outer;
+  readonly block_mix: MixName;
+  readonly embedding_blocks: Outer;
+  readonly head_blocks: Outer;
   readonly assignment: string;
   readonly importance: boolean;
 }
 
 /** Kinds of the embedding and of a head beside it; null: floats. */
-function outerKinds({ mix, embedding, head }: KquantParams, facts: Facts): (BlockKind | null)[] {
+function outerKinds(params: KquantParams, facts: Facts): (BlockKind | null)[] {
+  const { block_mix: mix, embedding_blocks: embedding, head_blocks: head } = params;
   const tied = facts.model.tied_embeddings;
   const own = tied ? headKind(mix, facts) : embeddingKind(mix, facts);
   const kind = (outer: Outer, mixed: BlockKind) =>
@@ -66,7 +67,7 @@ function outerKinds({ mix, embedding, head }: KquantParams, facts: Facts): (Bloc
 }
 
 /** The linear layers as they will be: as assigned, else as the mix has them. */
-function kindsOf({ mix, assignment, importance }: KquantParams, facts: Facts) {
+function kindsOf({ block_mix: mix, assignment, importance }: KquantParams, facts: Facts) {
   const given = assignment === "none" ? null : assignedKinds(assignment, facts);
   return given ?? linearKinds(mix, importance, facts);
 }
@@ -89,7 +90,7 @@ function leaves(params: KquantParams, facts: Facts): Leaves {
   const { model } = facts;
   const made = bytesOf(params, facts);
   const change = (part: "linear" | "embedding", weights: number): Change => {
-    const form: GgmlForm = { form: "ggml", mix: params.mix, bits: 8 * made[part] / weights };
+    const form: GgmlForm = { form: "ggml", mix: params.block_mix, bits: 8 * made[part] / weights };
     return { part, effect: "rounds", form, least_cosine: LEAST_COSINE, no_faster: DECODED };
   };
   const outer = outerKinds(params, facts).some((kind) => kind !== null);
@@ -123,7 +124,7 @@ function supports(facts: Facts): Support {
 function accepts(params: KquantParams, facts: Facts): Support {
   const divides = dividesRows(BLOCK, [...linearRows(facts), facts.model.hidden_size]);
   if (!divides.ok) return divides;
-  const { mix, assignment, importance } = params;
+  const { block_mix: mix, assignment, importance } = params;
   if (assignment !== "none" && assignedKinds(assignment, facts) === null) {
     const last = 7 * facts.model.layers - 1;
     const reason = `its assignment does not give each of the layers 0-${last} one of llama.cpp's ` +
@@ -145,7 +146,7 @@ function accepts(params: KquantParams, facts: Facts): Support {
   };
 }
 
-const KQUANTS = "kquant is llama.cpp's own quantizer: mix says which";
+const KQUANTS = "kquant is llama.cpp's own quantizer: block_mix says which";
 
 /** llama.cpp's quantizer. */
 export default defineMethod({
@@ -153,20 +154,20 @@ export default defineMethod({
   summary: "Quantizes to llama.cpp's blocks (k-quants and others) by its mixes of kinds",
   named_for: { llama_quantize: KQUANTS, k_quants: KQUANTS, gguf: KQUANTS },
   knobs: {
-    mix: choice(MIX_NAMES, {
+    block_mix: choice(MIX_NAMES, {
       default: "Q4_K_M",
       unit: "mix of kinds",
       description: "As llama-quantize spells it; where a row is not whole blocks of 256 it falls " +
         "back to blocks of 32, which take more bytes",
       aliases: ["ftype", "quant_type"],
     }),
-    embedding: choice(OUTER, {
+    embedding_blocks: choice(OUTER, {
       default: "mix",
       unit: "kind of block",
       description: "Of the embedding, and of the head where it is one with it; floats: it stays",
       aliases: ["token_embedding_type"],
     }),
-    head: choice(OUTER, {
+    head_blocks: choice(OUTER, {
       default: "mix",
       unit: "kind of block",
       description: "Of an output head that is not the embedding; floats: it stays",
@@ -189,7 +190,9 @@ export default defineMethod({
   needs: { environment: "default", tool: TOOL, data: "calibration", gpu: false },
   leaves,
   order: roundsOnce,
-  label: ({ mix, embedding, head, assignment, importance }) => [
+  label: (
+    { block_mix: mix, embedding_blocks: embedding, head_blocks: head, assignment, importance },
+  ) => [
     ...(assignment === "none" ? [mix] : ["as assigned"]),
     ...(embedding === "mix" ? [] : [`embedding ${embedding}`]),
     ...(head === "mix" ? [] : [`head ${head}`]),
@@ -199,20 +202,20 @@ export default defineMethod({
   supports,
   accepts,
   seed: (boldness) => ({
-    mix: boldness === "conservative" ? "Q6_K" : boldness === "balanced" ? "Q4_K_M" : "Q3_K_M",
+    block_mix: boldness === "conservative" ? "Q6_K" : boldness === "balanced" ? "Q4_K_M" : "Q3_K_M",
   }),
   next(params, finding, facts) {
     if (params.assignment !== "none") return null; // the next mix is another assignment
-    const size = (mix: MixName) => bytesOf({ ...params, mix }, facts).linear;
-    const now = size(params.mix);
+    const size = (mix: MixName) => bytesOf({ ...params, block_mix: mix }, facts).linear;
+    const now = size(params.block_mix);
     const further = MIX_NAMES.filter((mix) =>
       (finding === "lost" ? size(mix) > now : size(mix) < now) &&
-      accepts({ ...params, mix }, facts).ok
+      accepts({ ...params, block_mix: mix }, facts).ok
     ).sort((a, b) => size(a) - size(b));
     const mix = finding === "lost" ? further[0] : further.at(-1);
-    return mix === undefined ? null : { ...params, mix };
+    return mix === undefined ? null : { ...params, block_mix: mix };
   },
-  estimateSeconds({ mix, importance, samples }, { model }) {
+  estimateSeconds({ block_mix: mix, importance, samples }, { model }) {
     const searched = mix.startsWith("IQ");
     const weights = model.linear_parameters + model.embedding_parameters;
     return START_SECONDS +

@@ -13,9 +13,8 @@ import {
   packsLinearLayers,
   roundsOnce,
 } from "./_groups.ts";
-import { autoInputGroup, inputGroup } from "./_inputs.ts";
+import { autoInputGroup, inputGroup, leavesScaledForm } from "./_inputs.ts";
 import { calibrationWindows, GPU_SPEED } from "./_linear.ts";
-import { leavesScaledForm } from "./_scaled.ts";
 import { targetedWeights, withOuterLayers, withTargets } from "./_targets.ts";
 
 /** As in awq.ts, with no search: one pass of the windows, one rounding. */

@@ -9,7 +9,7 @@ import {
   MIX_NAMES,
   type MixName,
   needsImportance,
-} from "../../plugins/quantization/_ggml_mixes.ts";
+} from "../../plugins/forms/_ggml_mixes.ts";
 import llama from "../../plugins/runtimes/llama.cpp.ts";
 import openvino from "../../plugins/runtimes/openvino.ts";
 import { smallFacts } from "../core/spec_fixtures.ts";
@@ -62,7 +62,7 @@ function factsOf(name: Name): Facts {
 }
 
 const params = {
-  ...{ mix: "Q4_K_M", embedding: "mix", head: "mix", assignment: "none" },
+  ...{ block_mix: "Q4_K_M", embedding_blocks: "mix", head_blocks: "mix", assignment: "none" },
   ...{ importance: true, samples: 16 },
 };
 
@@ -91,7 +91,10 @@ Deno.test("what llama.cpp refuses to make without an importance matrix is refuse
       const made = WRITTEN.some((one) => one.model === model && one.mix === mix && !one.importance);
       const kinds = linearKinds(mix, false, factsOf(model));
       assert.equal(needsImportance(mix, kinds), !made, `${model} ${mix}`);
-      const accepted = kquant.accepts({ ...params, mix, importance: false }, factsOf(model));
+      const accepted = kquant.accepts(
+        { ...params, block_mix: mix, importance: false },
+        factsOf(model),
+      );
       assert.equal(accepted.ok, made);
     }
   }
@@ -107,16 +110,16 @@ Deno.test("bytes are those of the blocks and of what each matrix has once", () =
     own("Q4_K", 256 * 96, 12);
   assert.equal(model.weight_bytes?.linear, linear);
   assert.equal(model.weight_bytes?.embedding, own("Q8_0", 96 * 320, 1));
-  const floats = kquant.leaves({ ...params, embedding: "floats" }, facts);
+  const floats = kquant.leaves({ ...params, embedding_blocks: "floats" }, facts);
   assert.deepEqual(floats.changes.map(({ part }) => part), ["linear"]);
   assert.equal(floats.model.weight_bytes?.embedding, 2 * 96 * 320);
   assert.ok(totalBytes(floats.model) > totalBytes(model));
 });
 
 Deno.test("kinds that do not divide the embedding's rows are refused, odd models too", () => {
-  const refused = kquant.accepts({ ...params, embedding: "Q6_K" }, factsOf("c"));
+  const refused = kquant.accepts({ ...params, embedding_blocks: "Q6_K" }, factsOf("c"));
   assert.match(refused.ok ? "" : refused.reason, /96 weights.*blocks of Q6_K: take Q8_0/);
-  assert.equal(kquant.accepts({ ...params, embedding: "Q6_K" }, factsOf("a")).ok, true);
+  assert.equal(kquant.accepts({ ...params, embedding_blocks: "Q6_K" }, factsOf("a")).ok, true);
   const facts = factsOf("a");
   const uneven = { ...facts, model: { ...facts.model, linear_parameters: 7 } };
   assert.match(JSON.stringify(kquant.supports(uneven)), /blocks are not alike/);
@@ -142,11 +145,11 @@ Deno.test("llama.cpp runs its blocks as stored, others their floats", () => {
 
 Deno.test("the next try is the next smaller or larger mix", () => {
   const facts = factsOf("a");
-  assert.equal(kquant.next(params, "lost", facts)?.mix, "Q5_K_S");
+  assert.equal(kquant.next(params, "lost", facts)?.block_mix, "Q5_K_S");
   const smaller = kquant.next(params, "kept", facts)!;
   const bytes = (one: typeof params) => kquant.leaves(one, facts).model.weight_bytes!.linear;
   assert.ok(bytes(smaller as typeof params) < bytes(params));
-  assert.equal(kquant.next({ ...params, mix: "Q8_0" }, "lost", facts), null);
+  assert.equal(kquant.next({ ...params, block_mix: "Q8_0" }, "lost", facts), null);
 });
 
 Deno.test("an assignment gives every layer its kind, by the model's order", () => {

@@ -87,8 +87,8 @@ def params(mix: str, **more: Any) -> Params:
         "assignment": "none",
         "importance": True,
     }
-    given |= {"samples": 4, **more}
-    return Params(mix=mix, **given)
+    given |= {"importance": True, "samples": 4, **more}
+    return Params(block_mix=mix, **given)
 
 
 @functools.cache
@@ -256,10 +256,10 @@ def test_the_matrix_is_the_mean_square_of_what_layers_are_given() -> None:
 
 
 def test_embedding_and_head_are_as_asked() -> None:
-    left = made("Q4_K_M", False, embedding="floats", head="Q8_0")
+    left = made("Q4_K_M", False, embedding_blocks="floats", head_blocks="Q8_0")
     assert EMBEDDING not in left.stored and f"{EMBEDDING}.weight" in left.floats
     assert left.in_form(GgmlTensor)["lm_head"].kind == "Q8_0"
-    assert made("Q4_K_M", embedding="Q5_K").in_form(GgmlTensor)[EMBEDDING].kind == "Q5_K"
+    assert made("Q4_K_M", embedding_blocks="Q5_K").in_form(GgmlTensor)[EMBEDDING].kind == "Q5_K"
 
 
 def test_single_layers_have_the_kinds_that_they_are_assigned() -> None:

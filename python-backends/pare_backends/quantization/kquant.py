@@ -31,9 +31,9 @@ BLOCK = 32
 class Params:
     """Knobs, as plugins/quantization/kquant.ts declares them."""
 
-    mix: str
-    embedding: str
-    head: str
+    block_mix: str
+    embedding_blocks: str
+    head_blocks: str
     assignment: str
     importance: bool
     samples: int
@@ -58,19 +58,21 @@ def apply(checkpoint: Checkpoint, params: Params, context: Context) -> Checkpoin
     kinds = {}
     if params.assignment != NONE:
         kinds = named(params.assignment, context.layout.linear)
-    wanted = Wanted(params.mix, params.embedding, params.head, kinds, importance)
+    wanted = Wanted(
+        params.block_mix, params.embedding_blocks, params.head_blocks, kinds, importance
+    )
     made = quantize_layers(context, layers, wanted)
     counts = Counter(tensor.kind for tensor in made.values())
     told = ", ".join(f"{count} of {kind}" for kind, count in sorted(counts.items()))
-    mix = params.mix if params.assignment == NONE else "quantizer"
+    mix = params.block_mix if params.assignment == NONE else "quantizer"
     context.notes.append(f"llama.cpp's {mix} made these matrices: {told}")
     return checkpoint.with_stored(made)
 
 
 def chosen_layers(params: Params, layout: Layout) -> tuple[str, ...]:
     """The layers that become blocks."""
-    outer = () if params.embedding == "floats" else (layout.embedding,)
-    if layout.head is not None and params.head != "floats":
+    outer = () if params.embedding_blocks == "floats" else (layout.embedding,)
+    if layout.head is not None and params.head_blocks != "floats":
         outer = (*outer, layout.head)
     return (*layout.linear, *outer)
 

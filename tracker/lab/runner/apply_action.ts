@@ -142,6 +142,12 @@ async function layersOf({ workshop, parent, action }: ApplyInput) {
   return { layer_cache: await layerCache(workshop, parent.artifact_id) };
 }
 
+/** The interpreter of the program that a method runs beside. */
+async function toolOf({ workshop, action }: ApplyInput) {
+  const { tool } = workshop.registry.method(action.agent, action.method).method.needs;
+  return tool === undefined ? {} : { tool_python: await workshop.client.pythonOf(tool) };
+}
+
 /** What a trial writes beside its artifact: samples, logs, a copy while it is written. */
 const ROOM_BYTES = 100e6;
 
@@ -318,9 +324,7 @@ async function makeIn(
         ...await originalOf(input),
         reference_dir: input.reference?.location ?? null,
         ...await layersOf(input),
-        ...(method.needs.tool === undefined
-          ? {}
-          : { tool_python: await workshop.client.pythonOf(method.needs.tool) }),
+        ...await toolOf(input),
         ...askedOfAll(study),
       },
       method.needs.environment,

@@ -39,12 +39,12 @@ def quantize(job: Job) -> None:
     """Writes `job.output`; raises ValueError where llama.cpp refuses, with what it said."""
     said: list[str] = []
 
-    @api.llama_log_callback
     def log(level: int, text: bytes, _: Any) -> None:
         if level == ERROR_LEVEL:
             said.append(text.decode(errors="replace").strip())
 
-    api.llama_log_set(log, ctypes.c_void_p(0))
+    heard = api.llama_log_callback(log)  # which must live as long as llama.cpp speaks
+    api.llama_log_set(heard, ctypes.c_void_p(0))
     api.llama_backend_init()
     options = api.llama_model_quantize_default_params()
     options.ftype = int(getattr(api, KINDS + job.mix))

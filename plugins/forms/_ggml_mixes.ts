@@ -3,7 +3,7 @@
  * Read from what llama.cpp 0.3.36's bindings write of models of 17 and 24 layers; a test compares.
  */
 import type { Facts } from "../../core/mod.ts";
-import { type BlockKind, blockWeights, isBlockKind } from "../forms/ggml.ts";
+import { type BlockKind, blockWeights, isBlockKind } from "./ggml.ts";
 
 /** The matrices of a block of the architectures that GGUF files are written of. */
 export type Role = "q" | "k" | "v" | "o" | "gate" | "up" | "down";
