@@ -36,6 +36,8 @@ const SECONDS_A_WEIGHT = 6e-8;
 const SECONDS_A_SEARCHED_WEIGHT = 5e-7;
 /** 300 tokens a second of SmolLM2-135M. */
 const SECONDS_A_WEIGHT_AND_WINDOW = 6e-9;
+/** Seven kinds, quantized and scored. */
+const SECONDS_A_WEIGHT_BY_FISHER = 1e-6;
 /** Far outliers in blocks of two bits leave a layer this near to itself; another layer has about 0. */
 const LEAST_COSINE = 0.3;
 const DECODED = "llama.cpp alone multiplies by its blocks: elsewhere they are decoded to floats " +
@@ -52,6 +54,7 @@ interface KquantParams {
   readonly embedding_blocks: Outer;
   readonly head_blocks: Outer;
   readonly assignment: string;
+  readonly kinds_by: "mix" | "fisher";
   readonly importance: boolean;
 }
 
@@ -131,6 +134,9 @@ function accepts(params: KquantParams, facts: Facts): Support {
       "kinds, such as Q4_K=0-9 Q6_K=10-20";
     return { ok: false, reason };
   }
+  if (assignment !== "none" && params.kinds_by === "fisher") {
+    return { ok: false, reason: "its assignment names the kinds already: take kinds_by: mix" };
+  }
   if (!importance && needsImportance(mix, kindsOf(params, facts))) {
     const what = assignment === "none" ? mix : "this assignment";
     return { ok: false, reason: `llama.cpp makes ${what} with an importance matrix alone` };
@@ -180,6 +186,13 @@ export default defineMethod({
       description: "Kinds of single layers, such as Q6_K=0-6,9 Q4_K=7-8, in the place of the mix's",
       aliases: ["layer_bits", "tensor_type"],
     }),
+    kinds_by: choice(["mix", "fisher"], {
+      default: "mix",
+      unit: "who chooses a layer's kind",
+      description:
+        "The mix's own rules, or the least rise of the loss by the Fisher information, " +
+        "in no more bytes than the mix takes",
+    }),
     importance: flag({
       default: true,
       description: "Weigh columns by the mean square of their inputs on calibration text",
@@ -190,14 +203,16 @@ export default defineMethod({
   needs: { environment: "default", tool: TOOL, data: "calibration", gpu: false },
   leaves,
   order: roundsOnce,
-  label: (
-    { block_mix: mix, embedding_blocks: embedding, head_blocks: head, assignment, importance },
-  ) => [
-    ...(assignment === "none" ? [mix] : ["as assigned"]),
-    ...(embedding === "mix" ? [] : [`embedding ${embedding}`]),
-    ...(head === "mix" ? [] : [`head ${head}`]),
-    ...(importance ? [] : ["unweighted"]),
-  ],
+  label: (params) => {
+    const { block_mix, embedding_blocks, head_blocks, assignment, kinds_by, importance } = params;
+    return [
+      ...(assignment === "none" ? [block_mix] : ["as assigned"]),
+      ...(embedding_blocks === "mix" ? [] : [`embedding ${embedding_blocks}`]),
+      ...(head_blocks === "mix" ? [] : [`head ${head_blocks}`]),
+      ...(kinds_by === "mix" ? [] : ["by fisher"]),
+      ...(importance ? [] : ["unweighted"]),
+    ];
+  },
   hint: (about) => about === "quality" ? "Take a larger mix" : "Take a smaller mix",
   supports,
   accepts,
@@ -215,13 +230,15 @@ export default defineMethod({
     const mix = finding === "lost" ? further[0] : further.at(-1);
     return mix === undefined ? null : { ...params, block_mix: mix };
   },
-  estimateSeconds({ block_mix: mix, importance, samples }, { model }) {
+  estimateSeconds({ block_mix: mix, importance, kinds_by, samples }, { model }) {
     const searched = mix.startsWith("IQ");
     const weights = model.linear_parameters + model.embedding_parameters;
     return START_SECONDS +
       weights * (searched ? SECONDS_A_SEARCHED_WEIGHT : SECONDS_A_WEIGHT) +
-      (importance ? samples * model.linear_parameters * SECONDS_A_WEIGHT_AND_WINDOW : 0);
+      (importance ? samples * model.linear_parameters * SECONDS_A_WEIGHT_AND_WINDOW : 0) +
+      (kinds_by === "mix" ? 0 : model.linear_parameters *
+        (SECONDS_A_WEIGHT_BY_FISHER + 3 * samples * SECONDS_A_WEIGHT_AND_WINDOW));
   },
-  // The model and its float32 file in the page cache; the quantizer maps that.
-  estimateMemory: (_params, facts) => modelMemory(facts, 2),
+  // The model and its float32 file, which the quantizer maps; squared gradients and seven kinds.
+  estimateMemory: ({ kinds_by }, facts) => modelMemory(facts, kinds_by === "mix" ? 2 : 4),
 });

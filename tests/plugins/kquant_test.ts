@@ -63,6 +63,7 @@ function factsOf(name: Name): Facts {
 
 const params = {
   ...{ block_mix: "Q4_K_M", embedding_blocks: "mix", head_blocks: "mix", assignment: "none" },
+  kinds_by: "mix",
   ...{ importance: true, samples: 16 },
 };
 

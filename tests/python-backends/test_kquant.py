@@ -81,13 +81,8 @@ def context_of(directory: Path, python: str | None) -> Context:
 
 
 def params(mix: str, **more: Any) -> Params:
-    given: dict[str, Any] = {
-        "embedding": "mix",
-        "head": "mix",
-        "assignment": "none",
-        "importance": True,
-    }
-    given |= {"importance": True, "samples": 4, **more}
+    given: dict[str, Any] = {"embedding_blocks": "mix", "head_blocks": "mix", "assignment": "none"}
+    given |= {"kinds_by": "mix", "importance": True, "samples": 4, **more}
     return Params(block_mix=mix, **given)
 
 
@@ -273,6 +268,25 @@ def test_single_layers_have_the_kinds_that_they_are_assigned() -> None:
     )
     with pytest.raises(CallFailure, match="layers have no format"):
         made("Q4_K_M", assignment="Q6_K=0-6")
+
+
+def test_the_fisher_information_spends_the_mixs_bytes_better() -> None:
+    """On the tiny model, which is trained: no more bytes, and the loss is taken to rise less."""
+    context = Context(
+        tiny_dir(), layout_of(tiny_dir()), silent_report(2), 0, calibration(),
+        tool_python=interpreter(),
+    )  # fmt: skip
+    source = read(tiny_dir())
+    plain = kquant.apply(source, params("Q4_K_M"), context)
+    better = kquant.apply(source, params("Q4_K_M", kinds_by="fisher"), context)
+    assert formula_bytes(better) <= formula_bytes(plain)
+    assert formula_bytes(better) >= 0.97 * formula_bytes(plain)
+    figures = {one.metric: one.value for one in context.figures}
+    assert 0 < figures["loss_rise"] < figures["loss_rise_of_mix"]
+    other = better.in_form(GgmlTensor)
+    assert len({tensor.kind for tensor in other.values()}) > 1
+    for layer, tensor in other.items():
+        assert np.abs(tensor.weight() - source.weight(layer)).max() < 0.3
 
 
 def test_what_cannot_be_made_is_said() -> None:

@@ -5,11 +5,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pare_backends.checkpoint import Checkpoint
+from pare_backends.checkpoint import Checkpoint, GgmlTensor
 from pare_backends.failures import CallFailure
 from pare_backends.knobs import declared_knobs
 from pare_backends.methods.context import Context
@@ -17,14 +18,18 @@ from pare_backends.models.layout import Layout
 from pare_backends.progress import Report
 from pare_backends.quantization.head import LOOKUPS
 from pare_backends.quantization.layer_checks import check_layers
-from pare_backends.quantization.libraries.llama_quantize import Wanted, quantize_layers
+from pare_backends.quantization.libraries.llama_quantize import FloatFile, Wanted, float_file
 from pare_backends.quantization.mixing.assignment import NONE, named
+from pare_backends.quantization.mixing.fisher import fisher_diagonal
+from pare_backends.quantization.mixing.solve import Decision, Option, best_mix
 
 if TYPE_CHECKING:
     import torch
 
 BLOCK = 32
 """Weights of the smallest block, which every row must be whole ones of."""
+KINDS = ("Q2_K", "Q3_K", "IQ4_XS", "Q4_K", "Q5_K", "Q6_K", "Q8_0")
+"""That the Fisher information chooses from; where a row is no whole blocks, what stands in."""
 
 
 @declared_knobs
@@ -35,6 +40,7 @@ class Params:
     embedding_blocks: str
     head_blocks: str
     assignment: str
+    kinds_by: str
     importance: bool
     samples: int
 
@@ -49,24 +55,94 @@ def apply(checkpoint: Checkpoint, params: Params, context: Context) -> Checkpoin
             "Cannot quantize by llama.cpp: an adapter lies beside the weights",
             hint="Merge it (merge: true) in the action before",
         )
+    by_fisher = params.kinds_by == "fisher"
     importance: Mapping[str, np.ndarray] = {}
-    if params.importance:
+    fisher: Mapping[str, torch.Tensor] = {}
+    if params.importance or by_fisher:
         windows = context.calibration(params.samples)
         model, _ = context.load_linear(checkpoint)
-        with context.report.span("importance"):
-            importance = input_squares(model, context.layout, layers, windows, context.report)
+        if params.importance:
+            with context.report.span("importance"):
+                importance = input_squares(model, context.layout, layers, windows, context.report)
+        if by_fisher:
+            fisher = fisher_of(model, windows, context)
+        del model
     kinds = {}
     if params.assignment != NONE:
         kinds = named(params.assignment, context.layout.linear)
-    wanted = Wanted(
-        params.block_mix, params.embedding_blocks, params.head_blocks, kinds, importance
-    )
-    made = quantize_layers(context, layers, wanted)
+    outer = (params.embedding_blocks, params.head_blocks)
+    with float_file(context) as file:
+        made = file.quantize(layers, Wanted(params.block_mix, *outer, kinds, importance))
+        if by_fisher:
+            alone = Wanted(params.block_mix, "floats", "floats", {}, importance)
+            made |= spent_better(file, checkpoint, made, alone, fisher, context)
     counts = Counter(tensor.kind for tensor in made.values())
     told = ", ".join(f"{count} of {kind}" for kind, count in sorted(counts.items()))
     mix = params.block_mix if params.assignment == NONE else "quantizer"
     context.notes.append(f"llama.cpp's {mix} made these matrices: {told}")
     return checkpoint.with_stored(made)
+
+
+def fisher_of(model: Any, windows: torch.Tensor, context: Context) -> Mapping[str, torch.Tensor]:
+    """The Fisher information's diagonal of the linear layers' weights."""
+    modules = {layer: context.layout.modules[layer] for layer in context.layout.linear}
+
+    def told(done: int) -> None:
+        context.report.progress("gradients", done, len(windows), "windows")
+
+    with context.report.span("fisher"):
+        return fisher_diagonal(model, modules, windows, context.seed, told)
+
+
+def spent_better(
+    file: FloatFile,
+    checkpoint: Checkpoint,
+    made: Mapping[str, GgmlTensor],
+    wanted: Wanted,
+    fisher: Mapping[str, torch.Tensor],
+    context: Context,
+) -> dict[str, GgmlTensor]:
+    """The linear layers in the kinds by which the loss rises least, ½ Σ F · ΔW², in no more bytes
+    than the mix takes. made: by the mix; wanted: of all but single layers' kinds"""
+    linear = context.layout.linear
+    tried = {layer: {made[layer].kind: made[layer]} for layer in linear}
+    for kind in KINDS:
+        for layer, tensor in file.quantize(
+            linear, replace(wanted, kinds=dict.fromkeys(linear, kind))
+        ).items():
+            tried[layer][tensor.kind] = tensor
+    decisions, before = [], 0.0
+    with context.report.span("score"):
+        for layer in linear:
+            weights = context.matrix(checkpoint, layer)
+            rises = {
+                kind: rise(weights, tensor, fisher[layer]) for kind, tensor in tried[layer].items()
+            }
+            before += rises[made[layer].kind]
+            options = [
+                Option(kind, tensor.formula_bytes(), rises[kind])
+                for kind, tensor in tried[layer].items()
+            ]
+            decisions.append(Decision((layer,), tuple(options)))
+    budget = sum(made[layer].formula_bytes() for layer in linear)
+    with context.report.span("solve"):
+        chosen = best_mix(decisions, budget)
+    after = sum(option.score for option in chosen)
+    context.figure("loss_rise", after, "nats")
+    context.figure("loss_rise_of_mix", before, "nats")
+    context.notes.append(
+        f"Kinds by the Fisher information: the loss is taken to rise by {after:.4g} nats a token,"
+        f" by {before:.4g} with the mix's own kinds in as many bytes"
+    )
+    return {
+        layer: tried[layer][option.format] for layer, option in zip(linear, chosen, strict=True)
+    }
+
+
+def rise(weights: np.ndarray, tensor: GgmlTensor, fisher: torch.Tensor) -> float:
+    """What the loss of a token is taken to rise by, in nats."""
+    change = (weights - tensor.weight()).astype(np.float64)
+    return 0.5 * float((fisher.double().numpy() * change**2).sum())
 
 
 def chosen_layers(params: Params, layout: Layout) -> tuple[str, ...]:

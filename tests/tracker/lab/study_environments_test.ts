@@ -99,7 +99,11 @@ Deno.test("a study needs the environments of its runtime and of the methods that
   });
   const spec = (runtime: string, dropping: boolean) => ({
     runtime,
-    methods: [verdict("depth", "block_dropping", dropping)],
+    // What runs a program beside is refused where that is not made.
+    methods: [
+      verdict("depth", "block_dropping", dropping),
+      verdict("quantization", "kquant", false),
+    ],
   } as unknown as Spec);
   const needed = (runtime: string, dropping: boolean, methods = true) =>
     [...neededEnvironments(registry, spec(runtime, dropping), { methods }).keys()].sort();
@@ -118,6 +122,14 @@ Deno.test("a study needs the environments of its runtime and of the methods that
     );
   assert.deepEqual([...proposing("random").keys()], ["default"], "only where it is asked for");
   assert.deepEqual(proposing("random", "optuna").get("optuna"), ["the sampler optuna"]);
+  const beside = neededEnvironments(
+    registry,
+    { runtime: "transformers", methods: [] } as unknown as Spec,
+    {
+      methods: true,
+    },
+  );
+  assert.deepEqual(beside.get("llama_cpp"), ["the method kquant"]);
   assert.deepEqual(usualEnvironments(shipped, false).sort(), ["default", "openvino_export"]);
 });
 

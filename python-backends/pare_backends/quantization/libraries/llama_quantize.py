@@ -6,7 +6,8 @@ from __future__ import annotations
 import json
 import subprocess
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,7 @@ PROGRAM = "pare_backends.runtimes.llama_cpp.quantizer"
 LIFE_SECONDS = 2.0
 FLOATS = 0  # ggml's number of float32: the tensor stays as it is
 FILE = "model.gguf"
+QUANTIZED = "quantized.gguf"
 
 
 @dataclass(frozen=True)
@@ -37,12 +39,42 @@ class Wanted:
     importance: Mapping[str, np.ndarray]  # (in,) float32 by layer; empty: none
 
 
-def quantize_layers(
-    context: Context, layers: tuple[str, ...], wanted: Wanted
-) -> dict[str, GgmlTensor]:
-    """The blocks of these layers; those that llama.cpp left in floats are not among them.
+@dataclass(frozen=True)
+class FloatFile:
+    """A checkpoint's floats as a GGUF file, which can be quantized more than once."""
 
-    raises: CallFailure where llama.cpp cannot hold the model, or refuses the mix
+    folder: Path
+    layout: Any  # GgufLayout of the checkpoint
+    python: str
+    report: Report
+
+    def quantize(self, layers: Sequence[str], wanted: Wanted) -> dict[str, GgmlTensor]:
+        """The blocks of these layers; those that llama.cpp left in floats are not among them.
+
+        raises: CallFailure "invalid" where llama.cpp refuses, with what it said
+        """
+        named = {layer: self.layout.name(f"{layer}.weight") for layer in layers}
+        job = {
+            "source": str(self.folder / FILE),
+            "output": str(self.folder / QUANTIZED),
+            "mix": wanted.mix,
+            "threads": self.report.threads,
+            "embedding": number_of(wanted.embedding),
+            "head": number_of(wanted.head),
+            "kinds": {named[one]: BLOCK_KINDS[kind].number for one, kind in wanted.kinds.items()},
+            "importance": importance_file(self.folder, wanted.importance, named),
+        }
+        (self.folder / "job.json").write_text(json.dumps(job))
+        with self.report.span("quantize", library=True):
+            run_program(self.python, self.folder, self.report)
+        return read_blocks(self.folder / QUANTIZED, self.layout, named)
+
+
+@contextmanager
+def float_file(context: Context) -> Iterator[FloatFile]:
+    """The parent's floats as such a file, which is gone afterwards.
+
+    raises: CallFailure where llama.cpp is not here, or cannot hold the model
     """
     if context.tool_python is None:
         raise CallFailure(
@@ -55,21 +87,7 @@ def quantize_layers(
         config = json.loads((context.parent_dir / "config.json").read_text())
         layout = writer_of("gguf", "gguf_layout").GgufLayout(config)
         writer_of("gguf", "make").write_gguf(context.parent_dir, folder, True, context.report)
-        named = {layer: layout.name(f"{layer}.weight") for layer in layers}
-        job = {
-            "source": str(folder / FILE),
-            "output": str(folder / "quantized.gguf"),
-            "mix": wanted.mix,
-            "threads": context.report.threads,
-            "embedding": number_of(wanted.embedding),
-            "head": number_of(wanted.head),
-            "kinds": {named[one]: BLOCK_KINDS[kind].number for one, kind in wanted.kinds.items()},
-            "importance": importance_file(folder, wanted.importance, named),
-        }
-        (folder / "job.json").write_text(json.dumps(job))
-        with context.report.span("quantize", library=True):
-            run_program(context.tool_python, folder, context.report)
-        return read_blocks(folder / "quantized.gguf", layout, named)
+        yield FloatFile(folder, layout, context.tool_python, context.report)
 
 
 def number_of(kind: str) -> int | None:
@@ -86,14 +104,16 @@ def importance_file(
     if not importance:
         return None
     path = folder / "importance.npz"
-    arrays: dict[str, Any] = {named[layer]: values for layer, values in importance.items()}
+    arrays: dict[str, Any] = {
+        name: importance[layer] for layer, name in named.items() if layer in importance
+    }
     np.savez(path, **arrays)
     return str(path)
 
 
 def run_program(python: str, folder: Path, report: Report) -> None:
     """Runs the quantizer to its end, and says that it lives."""
-    output = folder / "quantized.gguf"
+    output = folder / QUANTIZED
     with (folder / "errors.txt").open("w+") as errors:
         # In this process's group: what ends this one ends that one.
         process = subprocess.Popen(
