@@ -15,7 +15,7 @@ export const RULE_FACTS = [
 export type RuleFact = typeof RULE_FACTS[number];
 
 /** Words that a rule may ask about a study. */
-export const RULE_WORDS = ["family", "dataset_class"] as const;
+export const RULE_WORDS = ["family", "dataset_class", "runtime"] as const;
 export type RuleWord = typeof RULE_WORDS[number];
 
 const Bounds = z.strictObject({
@@ -42,6 +42,9 @@ const Case = z.strictObject(
       "model_type of the model's config.json, such as llama",
     ),
     dataset_class: z.array(z.enum(DATASET_CLASSES)).min(1).optional(),
+    runtime: z.array(z.string().min(1)).min(1).optional().describe(
+      "that speed is measured in, such as openvino",
+    ),
   } satisfies Record<RuleFact | RuleWord, z.ZodType>,
 );
 

@@ -38,6 +38,7 @@ function ruleFacts(request: RunRequest, spec: Spec, { model, device }: Facts): K
     memory_weight: memory,
     family: model.model_type,
     dataset_class: spec.dataset_class,
+    runtime: spec.runtime,
   };
 }
 

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import {
   checkStrategy,
+  type Facts,
   heldMethods,
   inferSpec,
   resolveActions,
@@ -44,20 +45,21 @@ const WIDE = {
   ...{ linear_parameters: 973_078_528, group_sizes: [16, 32, 64, 128, 256] },
 };
 
-Deno.test("every recipe of the rules that ship can run on a plain decoder, in OpenVINO and transformers", async () => {
+Deno.test("every recipe of the rules that ship can run on a plain decoder, in every runtime of a CPU", async () => {
   const registry = await discoverPlugins();
   const rules = shippedRules();
   assert.deepEqual(rules.map(({ name }) => name), [
     ...["scarce", "accuracy_first"],
     ...["exact_answers", "short_answers"],
-    ...["small_model", "decoder_of_some_billions", "large_decoder", "outliers_in_activations"],
+    ...["own_blocks_of_llama_cpp", "small_model", "decoder_of_some_billions", "large_decoder"],
+    "outliers_in_activations",
   ]);
   // Groups of 128 divide no row of the small one: its profiles ask for none.
   const wide_alone = ["decoder_of_some_billions", "large_decoder"];
   for (const shapes of [DECODER, WIDE]) {
-    const facts = smallFacts();
+    const facts: Facts = { ...smallFacts(), tools: ["llama_cpp"] };
     facts.model = { ...facts.model, ...shapes };
-    for (const runtime of ["openvino", "transformers"]) {
+    for (const runtime of ["openvino", "transformers", "llama.cpp"]) {
       const methods = heldMethods(registry.methods, registry.runtime(runtime));
       const meant = rules.filter(({ name }) => shapes === WIDE || !wide_alone.includes(name));
       for (const { actions } of meant.flatMap(({ recipes }) => recipes)) {
@@ -66,6 +68,18 @@ Deno.test("every recipe of the rules that ship can run on a plain decoder, in Op
       }
     }
   }
+});
+
+Deno.test("a study in llama.cpp begins with llama.cpp's own blocks", async () => {
+  const registry = await discoverPlugins();
+  const facts: Facts = { ...smallFacts(), tools: ["llama_cpp"] };
+  facts.model = { ...facts.model, ...DECODER };
+  const asked = request({ dataset: "demo", runtime: "llama.cpp" });
+  const spec = inferSpec(asked, facts, registry);
+  const methods = heldMethods(registry.methods, registry.runtime(spec.runtime));
+  const { strategies } = ruleStrategies(shippedRules(), asked, spec, facts, methods);
+  const own = strategies.filter(({ origin }) => origin.reason.includes("(runtime llama.cpp)"));
+  assert.deepEqual(own.map(({ actions }) => actions[0]!.params["block_mix"]), ["Q4_K_M", "Q6_K"]);
 });
 
 Deno.test("the profiles of a small model are its methods' own first tries: they add no trial to a study", async () => {

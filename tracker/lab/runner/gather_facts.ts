@@ -160,13 +160,18 @@ function servedArtifact({ base_url, model }: Endpoint, created_at: string): Arti
   };
 }
 
-/** Environments of programs that methods run beside, as far as they are made. */
-async function toolsHere({ registry, home }: Tools): Promise<string[]> {
+/**
+ * Environments of programs that methods run beside: those that are made, and that of the runtime that
+ * was asked for, which is made before the study.
+ */
+async function toolsHere({ registry, home }: Tools, { runtime }: RunRequest): Promise<string[]> {
+  const asked = registry.runtimes.find(({ name }) => name === runtime)?.needs.environment;
   const names = new Set(registry.methods.flatMap(({ method }) => method.needs.tool ?? []));
-  const found = await Promise.all(
-    [...names].map((name) => findEnvironment(name, home.root, registry.environments.get(name))),
-  );
-  return found.flatMap((one) => one === null ? [] : [one.name]);
+  const here = await Promise.all([...names].map(async (name) => {
+    const pins = registry.environments.get(name);
+    return name === asked || await findEnvironment(name, home.root, pins) !== null;
+  }));
+  return [...names].filter((_, at) => here[at]);
 }
 
 /** Inspects machine and model beside the dataset, which was looked at before. */
@@ -190,7 +195,7 @@ export async function gatherFacts(
     return { facts: { model, device: device.value, dataset }, baseline, student: null };
   }
   const model = await importModel(workshop, runner, request, ggufOfDemo);
-  const tools = await toolsHere(workshop);
+  const tools = await toolsHere(workshop, request);
   const facts: Facts = { model, device: device.value, tools, dataset };
   const baseline = await adopted(workshop, model);
   const { student: model_name, trust_remote_code } = request;
