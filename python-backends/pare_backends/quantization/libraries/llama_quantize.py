@@ -21,7 +21,6 @@ from pare_backends.methods.context import Context
 from pare_backends.progress import Report
 from pare_backends.runtimes.registry import writer_of
 
-PROGRAM = "pare_backends.runtimes.llama_cpp.quantizer"
 LIFE_SECONDS = 2.0
 FLOATS = 0  # ggml's number of float32: the tensor stays as it is
 FILE = "model.gguf"
@@ -117,7 +116,7 @@ def run_program(python: str, folder: Path, report: Report) -> None:
     with (folder / "errors.txt").open("w+") as errors:
         # In this process's group: what ends this one ends that one.
         process = subprocess.Popen(
-            [python, "-m", PROGRAM, str(folder / "job.json")],
+            [python, "-m", writer_of("gguf", "make").QUANTIZER, str(folder / "job.json")],
             stdin=subprocess.DEVNULL,
             stdout=2,
             stderr=errors,

@@ -31,6 +31,8 @@ from pare_backends.runtimes.stored_weights import StoredWeights
 EMBEDDING = "model.embed_tokens.weight"
 HEAD = "lm_head.weight"
 LARGEST_HALF = 65504.0
+QUANTIZER = f"{__package__}.quantizer"
+"""The program that quantizes such a file, in the runtime's environment."""
 FILE_TYPES = {
     "F32": LlamaFileType.ALL_F32,
     "F16": LlamaFileType.MOSTLY_F16,
