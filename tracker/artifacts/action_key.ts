@@ -13,7 +13,7 @@ export interface ActionInputs {
   data_sha256: string | null;
   source_closure_sha256: string;
   environment_hash: string;
-  /** Of the environment of the program that it runs beside; absent: it runs none. */
+  /** Of the program that it runs beside: its environment and its source; absent: it runs none. */
   tool_hash?: string;
   /** Of the study's uncompressed model, where the method learns from it; absent: it does not. */
   original_id?: string;

@@ -68,9 +68,7 @@ async function keyOf(input: KnownInput): Promise<string> {
     data_sha256: dataOf(input)?.used.sha256 ?? null,
     source_closure_sha256: await methodSource(action.agent, action.method, python_path),
     environment_hash: await workshop.environmentHash(method.needs.environment),
-    ...(method.needs.tool === undefined
-      ? {}
-      : { tool_hash: await workshop.environmentHash(method.needs.tool) }),
+    ...await toolHashOf(input),
     ...(method.needs.teacher === true ? { original_id: input.original.artifact_id } : {}),
     ...(student === null ? {} : { student_id: student.artifact_id }),
     ...(reference === null ? {} : { reference_id: reference.artifact_id }),
@@ -140,6 +138,15 @@ async function layersOf({ workshop, parent, action }: ApplyInput) {
   const { needs } = workshop.registry.method(action.agent, action.method).method;
   if (needs.keeps_layers !== true) return {};
   return { layer_cache: await layerCache(workshop, parent.artifact_id) };
+}
+
+/** Of that program's environment, and of the runtimes' own half, where it lies and no import leads to. */
+async function toolHashOf({ workshop, action }: ApplyInput) {
+  const { tool } = workshop.registry.method(action.agent, action.method).method.needs;
+  if (tool === undefined) return {};
+  return {
+    tool_hash: `${await workshop.environmentHash(tool)} ${await packageSource("runtimes")}`,
+  };
 }
 
 /** The interpreter of the program that a method runs beside. */
