@@ -1,19 +1,18 @@
-import { createHash } from "node:crypto";
 import { execa } from "execa";
 import { renameSync, rmSync, statfsSync, writeFileSync } from "node:fs";
-import { homedir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import { UsageError } from "../../core/mod.ts";
 import type { EnvironmentPins } from "./environment_pins.ts";
 import { PYTHON_ROOT } from "../home.ts";
+import { addLibraries, PLATFORM } from "./npm_libraries.ts";
+import { packageFolders } from "./package_folders.ts";
 import { lastWords, pip } from "./pip.ts";
 import type { Python } from "./python.ts";
 import { installTorch } from "./torch_wheel.ts";
 
 /** Written last: a folder without it is half-built and made anew. */
 export const READY = ".ready";
-export const PLATFORM = `${process.platform}-${process.arch}`;
 
 /** The Python of a virtual environment. */
 export function interpreter(directory: string): string {
@@ -67,16 +66,19 @@ export async function buildEnvironment(
     const args = ["install", "--no-deps", "--no-compile", "--progress-bar", "off"];
     const note = pins.on_request === null ? "" : ` (${pins.on_request})`;
     const attempt = `install the packages of the environment ${pins.name}${note}`;
-    const variables = compiledWith(pins, directory);
-    const options = { attempt, variables, ...compiledCache(pins), onLine: count, signal };
+    const options = { attempt, onLine: count, signal };
     // The pins that were checked, not the file: pip reads more in one than lines of pins.
-    const install = [...args, ...pins.packages];
+    const install = [...args, ...pins.pip, ...pins.packages];
     if (!empty && pins.base === null) await pip(python, install, options);
     if (!empty && pins.base !== null) {
       await pip(maker.path, ["--python", python, ...install], options);
     }
     // Afterwards: pip would take what the base has for what is installed here.
     if (pins.base !== null) await addBase(python, maker.path, pins.name);
+    if (pins.libraries !== null) {
+      say("fetching ready-made libraries", done);
+      await addLibraries(pins.name, pins.libraries, { directory, python, signal });
+    }
     say("importing what it holds", done);
     await checkImports(python, pins);
     const seconds = Math.round((performance.now() - started) / 1000);
@@ -97,29 +99,6 @@ export async function buildEnvironment(
     rmSync(directory, { recursive: true, force: true });
     throw error;
   }
-}
-
-/** Variables of what is compiled; CMake's commands go into a file beside the packages. */
-function compiledWith({ build, cmake }: EnvironmentPins, directory: string) {
-  if (cmake === null) return build;
-  const file = join(directory, "compiled_with.cmake");
-  writeFileSync(file, `${cmake}\n`);
-  // Quotes, as the variable is read as a shell would: a home may have a blank.
-  const included = `'-DCMAKE_PROJECT_INCLUDE=${file}'`;
-  return { ...build, CMAKE_ARGS: [build["CMAKE_ARGS"], included].filter(Boolean).join(" ") };
-}
-
-/**
- * pip keeps a wheel that it compiled by the package alone, not by what it was compiled with: what is
- * compiled otherwise has a cache of its own.
- */
-function compiledCache({ build, cmake, hash }: EnvironmentPins): { cache?: string } {
-  if (cmake === null && Object.keys(build).length === 0) return {};
-  const own = Object.keys({ ...build, CMAKE_ARGS: "" }).map((name) => process.env[name] ?? "");
-  const key = createHash("sha256").update(JSON.stringify([hash, own])).digest("hex").slice(0, 12);
-  const kept = process.env["PIP_CACHE_DIR"] ??
-    join(process.env["XDG_CACHE_HOME"] ?? join(homedir(), ".cache"), "pip");
-  return { cache: join(kept, `pare-${key}`) };
 }
 
 function checkDisk(pins: EnvironmentPins, directory: string): void {
@@ -146,26 +125,12 @@ async function makeVenv(
   throw new UsageError(`Cannot make the Python environment ${name} with ${python}: ${said}`);
 }
 
-/** Folders of packages that an interpreter imports from. */
-const ASK_FOLDERS = "import json, os, sys\n" +
-  "ends = ('site-packages', 'dist-packages')\n" +
-  "print(json.dumps([p for p in sys.path if os.path.basename(p) in ends]))";
-
 /** Lets an environment import what another one holds, after its own packages. */
 async function addBase(python: string, base: string, name: string): Promise<void> {
-  const folders = async (interpreter: string): Promise<string[]> => {
-    const asked = await execa(interpreter, ["-I", "-c", ASK_FOLDERS], {
-      reject: false,
-      stdin: "ignore",
-    });
-    if (!asked.failed) return JSON.parse(asked.stdout);
-    const said = lastWords(asked.stderr);
-    throw new UsageError(`Cannot make the Python environment ${name} with ${interpreter}: ${said}`);
-  };
-  const [own] = await folders(python);
+  const [own] = await packageFolders(python, name);
   if (own === undefined) throw new Error(`Cannot find the folder of packages of ${python}`);
   // site runs lines that begin so: files of the base that end in .pth are read too.
-  const lines = (await folders(base)).map((folder) =>
+  const lines = (await packageFolders(base, name)).map((folder) =>
     `import site; site.addsitedir(${JSON.stringify(folder)})\n`
   );
   writeFileSync(join(own, "pare_base.pth"), lines.join(""));

@@ -4,6 +4,19 @@ import { join } from "node:path";
 import { unknownName, UsageError } from "../../core/mod.ts";
 import { PYTHON_ROOT } from "../home.ts";
 
+/**
+ * Shared libraries out of npm packages, one for each kind of machine: package.json and deno.lock beside
+ * environment.json pin them, by their hashes.
+ */
+export interface NpmLibraries {
+  /** Folder of the libraries in node_modules, by the machine's kind, such as linux-x64. */
+  readonly from: Readonly<Record<string, string>>;
+  /** Folder in the environment's site-packages where Python looks for them. */
+  readonly into: string;
+  /** Where package.json and deno.lock lie. */
+  readonly lock_directory: string;
+}
+
 /** What an environment's folder says: exact pins, and how to see that they work. */
 export interface EnvironmentPins {
   readonly name: string;
@@ -20,16 +33,15 @@ export interface EnvironmentPins {
   readonly on_request: string | null;
   /** Whether it is of use on a machine with an NVIDIA GPU alone. */
   readonly gpu: boolean;
-  /** Variables that its packages are compiled with, such as CMAKE_ARGS. */
-  readonly build: Readonly<Record<string, string>>;
-  /** CMake's commands that stand behind project() of what is compiled, such as a part switched off that
-   * no option reaches; null: none. */
-  readonly cmake: string | null;
+  /** More of pip's options, such as --config-settings=wheel.cmake=false. */
+  readonly pip: readonly string[];
+  /** Ready-made libraries that npm packages hold; null: none. */
+  readonly libraries: NpmLibraries | null;
   /** The environment that it is built on, whose packages it has beside its own; null: none. */
   readonly base: string | null;
   /** What requirements.txt names, such as numpy==2.4.6. */
   readonly packages: readonly string[];
-  /** Over packages, torch version, the base's hash and what is compiled how, first 12 hex digits. */
+  /** Over packages, torch version, the base's hash, options and libraries, first 12 hex digits. */
   readonly hash: string;
 }
 
@@ -63,12 +75,12 @@ export function readPins(
   if (!existsSync(path)) {
     throw new UsageError(unknownName("environment", name, environmentNames()));
   }
-  const said = readDocument(path);
+  const said = readDocument(path, directory);
   const packages = readRequirements(join(directory, "requirements.txt"));
   const parts = [
     ...[said.torch, packages, ...(said.base === null ? [] : [readPins(said.base).hash])],
-    ...(Object.keys(said.build).length === 0 ? [] : [said.build]),
-    ...(said.cmake === null ? [] : [said.cmake]),
+    ...(said.pip.length === 0 ? [] : [said.pip]),
+    ...(said.libraries === null ? [] : [lockOf(said.libraries)]),
   ];
   const hash = createHash("sha256").update(JSON.stringify(parts)).digest("hex");
   return { name, ...said, packages, hash: hash.slice(0, 12) };
@@ -87,6 +99,11 @@ function readRequirements(path: string): string[] {
   );
 }
 
+/** What of the libraries counts in the hash: no path of this machine. */
+function lockOf({ from, into, lock_directory }: NpmLibraries) {
+  return [from, into, readFileSync(join(lock_directory, "deno.lock"), "utf8")];
+}
+
 /** Hash of an environment's pins: what an artifact's key and a study's provenance name. */
 export function pinsHash(name: string, directory?: string): string {
   return readPins(name, directory).hash;
@@ -94,25 +111,28 @@ export function pinsHash(name: string, directory?: string): string {
 
 type Said = Omit<EnvironmentPins, "name" | "packages" | "hash">;
 
-function readDocument(path: string): Said {
+const names = (value: unknown): value is string[] =>
+  Array.isArray(value) && value.every((item) => typeof item === "string");
+
+function isLibraries(value: unknown): value is Pick<NpmLibraries, "from" | "into"> {
+  const { from, into } = Object(value);
+  return typeof into === "string" && typeof from === "object" && names(Object.values(from));
+}
+
+function readDocument(path: string, directory: string): Said {
   const said = parsedDocument(path);
-  const names = (value: unknown): value is string[] =>
-    Array.isArray(value) && value.every((item) => typeof item === "string");
   const { summary, torch = null, imports, forbidden = [], bytes, ...more } = said;
-  const { on_request = null, gpu = false, base = null, build = {}, cmake = null } = more;
-  const variables = (value: unknown): value is Record<string, string> =>
-    typeof value === "object" && value !== null &&
-    Object.values(value).every((one) => typeof one === "string");
+  const { on_request = null, gpu = false, base = null, pip = [], libraries = null } = more;
   const right = typeof summary === "string" && (torch === null || typeof torch === "string") &&
     names(imports) && names(forbidden) && typeof bytes === "number" &&
     (on_request === null || typeof on_request === "string") && typeof gpu === "boolean" &&
-    (base === null || typeof base === "string") && variables(build) &&
-    (cmake === null || typeof cmake === "string");
+    (base === null || typeof base === "string") && names(pip) &&
+    (libraries === null || isLibraries(libraries));
   if (!right) {
     throw new UsageError(
       `Cannot use ${path}: it must hold summary, imports (a list), bytes (a number) and, where they ` +
         "are wanted, base (text), torch (text), forbidden (a list), on_request (text), gpu (true " +
-        "or false), cmake (text) and build (variables and their texts)",
+        "or false), pip (a list of options) and libraries (from: folders by machine; into: a folder)",
     );
   }
   if (base !== null && torch !== null) {
@@ -121,7 +141,19 @@ function readDocument(path: string): Said {
         "of both",
     );
   }
-  return { summary, torch, imports, forbidden, bytes, on_request, gpu, build, cmake, base };
+  const found = libraries === null ? null : { ...libraries, lock_directory: directory };
+  return {
+    summary,
+    torch,
+    imports,
+    forbidden,
+    bytes,
+    on_request,
+    gpu,
+    pip,
+    libraries: found,
+    base,
+  };
 }
 
 function parsedDocument(path: string): Record<string, unknown> {

@@ -3,10 +3,11 @@ import { existsSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import process from "node:process";
 import { UsageError } from "../../core/mod.ts";
-import { buildEnvironment, interpreter, packagesOf, PLATFORM, READY } from "./environment_build.ts";
+import { buildEnvironment, interpreter, packagesOf, READY } from "./environment_build.ts";
 import { type EnvironmentPins, pinsHash, readPins } from "./environment_pins.ts";
 import { withFileLock } from "../file_lock.ts";
 import { pareHome } from "../home.ts";
+import { PLATFORM } from "./npm_libraries.ts";
 import { findPython, noPythonSentence, type Python, requirePython } from "./python.ts";
 import { hasGpu } from "./torch_wheel.ts";
 

@@ -1,5 +1,4 @@
 import { execa } from "execa";
-import process from "node:process";
 import { createInterface } from "node:readline";
 import { UsageError } from "../../core/mod.ts";
 
@@ -7,13 +6,9 @@ import { UsageError } from "../../core/mod.ts";
 export async function pip(
   python: string,
   args: readonly string[],
-  { attempt, variables = {}, cache, onLine = () => {}, signal }: {
+  { attempt, onLine = () => {}, signal }: {
     /** What is done, for the sentence: "install torch". */
     attempt: string;
-    /** What packages are compiled with; what the user has set stands behind it. */
-    variables?: Readonly<Record<string, string>>;
-    /** Where downloads and what is compiled are kept; default: pip's own. */
-    cache?: string;
     onLine?: (line: string) => void;
     signal?: AbortSignal | undefined;
   },
@@ -23,13 +18,6 @@ export async function pip(
     stdin: "ignore",
     maxBuffer: 64 * 1024 * 1024,
     env: {
-      ...Object.fromEntries(
-        Object.entries(variables).map(([name, value]) => [
-          name,
-          [value, process.env[name]].filter(Boolean).join(" "),
-        ]),
-      ),
-      ...(cache === undefined ? {} : { PIP_CACHE_DIR: cache }),
       PIP_DISABLE_PIP_VERSION_CHECK: "1",
       PIP_NO_INPUT: "1",
       PYTHONNOUSERSITE: "1",

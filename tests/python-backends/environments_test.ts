@@ -1,9 +1,18 @@
 import { execa } from "execa";
 import assert from "node:assert/strict";
-import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { readCounts } from "../../python-backends/checks.ts";
 import { doctor, isOlder } from "../../python-backends/doctor.ts";
+import { PLATFORM } from "../../python-backends/environments/npm_libraries.ts";
 import {
   environmentNames,
   readPins,
@@ -99,21 +108,50 @@ Deno.test("environments are made beside each other, each by one maker", async ()
   await Promise.all([first, lock("own-1")(alone)]);
 });
 
-Deno.test("what an environment is compiled with counts in its hash", () => {
+Deno.test("pip's options and ready-made libraries count in an environment's hash", () => {
   const directory = ownPins(["json"]);
   const plain = readPins("own", directory);
-  assert.deepEqual(plain.build, {});
+  assert.deepEqual([plain.pip, plain.libraries], [[], null]);
   const path = join(directory, "environment.json");
   const document = JSON.parse(readFileSync(path, "utf8"));
-  writeFileSync(path, JSON.stringify({ ...document, build: { CMAKE_ARGS: "-DX=ON" } }));
-  const compiled = readPins("own", directory);
-  assert.deepEqual(compiled.build, { CMAKE_ARGS: "-DX=ON" });
-  assert.notEqual(compiled.hash, plain.hash);
-  assert.equal(plain.cmake, null);
-  writeFileSync(path, JSON.stringify({ ...document, cmake: "set(X OFF)" }));
-  assert.notEqual(readPins("own", directory).hash, plain.hash);
-  writeFileSync(path, JSON.stringify({ ...document, build: { CMAKE_ARGS: 1 } }));
-  assert.throws(() => readPins("own", directory), /build \(variables and their texts\)/);
+  const hashOf = (more: object) => {
+    writeFileSync(path, JSON.stringify({ ...document, ...more }));
+    return readPins("own", directory).hash;
+  };
+  assert.notEqual(hashOf({ pip: ["--no-index"] }), plain.hash);
+  const libraries = { from: { [PLATFORM]: "@pare/none/lib" }, into: "own/lib" };
+  writeFileSync(join(directory, "deno.lock"), "{}");
+  const locked = hashOf({ libraries });
+  writeFileSync(join(directory, "deno.lock"), '{"version":"5"}');
+  assert.equal(new Set([plain.hash, locked, hashOf({ libraries })]).size, 3);
+  assert.throws(
+    () => hashOf({ libraries: { from: "lib" } }),
+    /libraries \(from: folders by machine/,
+  );
+});
+
+Deno.test("libraries that cannot be fetched, or are there for other machines, leave no environment", async () => {
+  const home = temporaryFolder("home");
+  const pins_directory = ownPins(["json"]);
+  const path = join(pins_directory, "environment.json");
+  const document = JSON.parse(readFileSync(path, "utf8"));
+  const made = async (libraries: object) => {
+    writeFileSync(path, JSON.stringify({ ...document, libraries }));
+    await ensureEnvironment("own", { home, pins_directory });
+  };
+  // A lock without the package: nothing is taken that has no hash.
+  writeFileSync(join(pins_directory, "deno.lock"), '{"version":"5"}');
+  const missing = { dependencies: { "@node-llama-cpp/linux-x64": "3.22.1" } };
+  writeFileSync(join(pins_directory, "package.json"), JSON.stringify(missing));
+  await assert.rejects(
+    made({ from: { [PLATFORM]: "lib" }, into: "own" }),
+    /^UsageError: Cannot fetch the libraries of the environment own: /,
+  );
+  await assert.rejects(
+    made({ from: { "vax-32": "lib" }, into: "own" }),
+    /its libraries are there for vax-32; PARE_ENV_OWN takes an interpreter/,
+  );
+  assert.deepEqual(readdirSync(join(home, "envs")).filter((name) => !name.endsWith(".lock")), []);
 });
 
 Deno.test("an environment on another one has its own packages first, then all of the base's", async () => {
@@ -239,7 +277,7 @@ Deno.test("every environment that ships has exact pins and no torchvision", () =
     "vllm",
   ]);
   const rare = environmentNames().filter((name) => !usualEnvironments().includes(name));
-  assert.deepEqual(rare, ["llama_cpp", "notebook", "optuna", "vllm"]);
+  assert.deepEqual(rare, ["notebook", "optuna", "vllm"]);
   for (const name of environmentNames()) {
     const pins = readPins(name);
     assert.match(pins.hash, /^[0-9a-f]{12}$/);

@@ -106,7 +106,7 @@ def kept(checkpoint: Checkpoint, name: str) -> Path:
 def library() -> ctypes.CDLL:
     """ggml itself, in this process: a second way to the same quantizer."""
     told = subprocess.run(
-        [interpreter(), "-c", "import llama_cpp; print(llama_cpp.__file__)"],
+        [interpreter(), "-c", "import importlib.util as u; print(u.find_spec('llama_cpp').origin)"],
         capture_output=True, text=True, check=True,
     )  # fmt: skip
     ggml = ctypes.CDLL(str(Path(told.stdout.strip()).parent / "lib" / "libggml-base.so"))

@@ -10,7 +10,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from runtime_fixtures import artifact, folder, four_bit_model, random_llama, run_worker
+from runtime_fixtures import (
+    artifact,
+    folder,
+    four_bit_model,
+    random_llama,
+    run_worker,
+    worker_environment,
+)
 from test_gguf import OTHERS, written
 
 from pare_backends.calls import prove_runtime
@@ -25,7 +32,7 @@ def interpreter() -> str:
     if not python:
         pytest.skip(
             "the environment llama_cpp is not here: `npx -y deno task pare setup llama_cpp`"
-            " compiles it in some minutes"
+            " makes it"
         )
     return python
 
@@ -158,7 +165,8 @@ def test_file_splits_text_as_the_artifacts_tokenizer(tmp_path: Path) -> None:
     output, said = written(tmp_path)
     assert said["notes"] == []
     code = (
-        "import json, sys, llama_cpp\n"
+        "import json, sys\n"
+        "from pare_backends.runtimes.llama_cpp.library import api as llama_cpp\n"
         "model = llama_cpp.Llama(sys.argv[1], vocab_only=True, verbose=False)\n"
         "print(json.dumps([model.tokenize(text.encode(), add_bos=False, special=True)\n"
         "    for text in json.load(sys.stdin)]))"
@@ -168,6 +176,7 @@ def test_file_splits_text_as_the_artifacts_tokenizer(tmp_path: Path) -> None:
         input=json.dumps([text for text, _ in texts]),
         capture_output=True,
         text=True,
+        env=worker_environment(),
         check=True,
     )
     assert json.loads(done.stdout) == [ids for _, ids in texts]

@@ -26,6 +26,13 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     no_keys_or_waits(monkeypatch)
 
 
+SERVER = (
+    "import pare_backends.runtimes.llama_cpp.library\n"
+    "from llama_cpp.server.__main__ import main\n"
+    "main()"
+)
+
+
 @contextmanager
 def llama_cpp_server(model_dir: Path) -> Iterator[Endpoint]:
     """The server of a checkpoint's float32 weights, until the block ends."""
@@ -39,7 +46,7 @@ def llama_cpp_server(model_dir: Path) -> Iterator[Endpoint]:
     }  # fmt: skip
     words = [word for name, value in options.items() for word in (f"--{name}", str(value))]
     server = subprocess.Popen(
-        [interpreter(), "-m", "llama_cpp.server", *words],
+        [interpreter(), "-c", SERVER, *words],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         env=worker_environment(),

@@ -34,7 +34,6 @@ Deno.test("many failures, a check of the files and a part of many minutes are no
     const failed of [
       ["a", "b", "c", "d"].map((name) => first(name, 1)),
       [first("types", 1)],
-      [first("the environment llama_cpp", 1)],
       [first("long", 1, 601)],
     ]
   ) {

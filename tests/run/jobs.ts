@@ -9,7 +9,7 @@ import { MODELS, needsOf } from "./needs.ts";
 import { wholeCampaign } from "../fixtures/campaign.ts";
 import { check, ROOT, tests } from "./run_job.ts";
 import { readSeconds, unknownSeconds } from "./seconds.ts";
-import { allOf, makeEnvironment } from "./set_up.ts";
+import { allOf } from "./set_up.ts";
 
 const SOURCES = ["core", "plugins", "python-backends", "tracker", "tests"];
 /** One for each lane of two cores. */
@@ -18,8 +18,6 @@ const PYTHON_PARTS = 2;
 const START_SECONDS = 2;
 /** torch and transformers are imported. */
 const PYTHON_START_SECONDS = 10;
-/** The environment that takes minutes of compiling: only long tests ask for it. */
-const COMPILED = "llama_cpp";
 
 /** What a run is of. */
 export interface Asked {
@@ -93,7 +91,7 @@ function denoJob(files: readonly TestFile[], steps: Asked["steps"]): Job {
 
 async function pythonJobs(asked: Asked): Promise<Job[]> {
   const files = await testFiles("tests/python-backends", /\/test_[^/]*\.py$/, asked);
-  const after = allOf(asked.steps, ["default", "openvino_export", MODELS]);
+  const after = allOf(asked.steps, ["default", "openvino_export", "llama_cpp", MODELS]);
   const durations = asked.measure ? ["--durations=0", "-vv"] : [];
   return evenParts(files, PYTHON_PARTS).map((part, n, { length }) => {
     const words = [
@@ -122,30 +120,5 @@ export async function longJobs(asked: Asked): Promise<Job[]> {
   const folders = wholeCampaign() ? ["tests/long", "tests/campaigns"] : ["tests/long"];
   const found = await Promise.all(folders.map((folder) => testFiles(folder, /\.ts$/, asked)));
   const files = found.flat();
-  if (!files.some(({ needs }) => needs.includes(COMPILED))) {
-    return files.map((file) => denoJob([file], asked.steps));
-  }
-  const { job, made } = compiling(COMPILED);
-  const steps = new Map([...asked.steps, [COMPILED, made]]);
-  return [job, ...files.map((file) => denoJob([file], steps))];
-}
-
-/** An environment whose packages are compiled: a lane's work, beside the tests of the other lane. */
-function compiling(name: string): { job: Job; made: Promise<void> } {
-  const { promise: made, resolve, reject } = Promise.withResolvers<void>();
-  made.catch(() => {}); // the jobs that need it say so
-  const job: Job = {
-    name: `the environment ${name}`,
-    seconds: 300,
-    async run() {
-      // The other lane has its core for itself.
-      Deno.env.set("CMAKE_BUILD_PARALLEL_LEVEL", "1");
-      const making = makeEnvironment(name);
-      making.then(resolve, reject);
-      const failed = await making.then(() => null, (error) => String(error));
-      const counts = { passed: 0, failed: failed === null ? 0 : 1 };
-      return { counts, output: failed ?? `ok: the environment ${name} is there` };
-    },
-  };
-  return { job, made };
+  return files.map((file) => denoJob([file], asked.steps));
 }

@@ -12,7 +12,7 @@ import { MODELS } from "./needs.ts";
 /** As many at once: one unpacks while another one waits for its packages. */
 const AT_ONCE = 2;
 /** Those that most jobs wait for. */
-const FIRST = ["default", "checks", "openvino_export", "mlflow"];
+const FIRST = ["default", "checks", "openvino_export", "llama_cpp", "mlflow"];
 
 /** Promises of what will be there, by name. Nothing is thrown but by them. */
 export function setUp(environments: readonly string[]): Map<string, Promise<void>> {
@@ -45,7 +45,7 @@ export function allOf(
 
 /** Makes one where it is missing, and names it to all tests: one that has a PARE_HOME of its own
  * would make it again there. */
-export async function makeEnvironment(name: string): Promise<void> {
+async function makeEnvironment(name: string): Promise<void> {
   let shown = "";
   const { python } = await ensureEnvironment(name, {
     onProgress: ({ line }) => {

@@ -17,7 +17,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import llama_cpp as api
 import numpy as np
 
 from pare_backends.measuring.bandwidth import read_bandwidth
@@ -25,6 +24,7 @@ from pare_backends.measuring.quiet import timing_lock, wait_until_quiet
 from pare_backends.progress import Report, silent_report
 from pare_backends.runtimes.llama_cpp.decoder import LlamaCppDecoder
 from pare_backends.runtimes.llama_cpp.gguf_directory import MODEL_FILE
+from pare_backends.runtimes.llama_cpp.library import api
 
 SEED = 1
 

@@ -12,11 +12,11 @@ import ctypes
 from pathlib import Path
 from typing import Any
 
-import llama_cpp as api
 import numpy as np
 
 from pare_backends.failures import CallFailure
 from pare_backends.runtimes.llama_cpp.gguf_directory import MODEL_FILE
+from pare_backends.runtimes.llama_cpp.library import api
 
 CONTEXT_TOKENS = 256
 """Of a timing: a larger context would take memory that nothing measured there uses."""

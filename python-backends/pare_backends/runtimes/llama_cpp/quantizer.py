@@ -14,8 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import llama_cpp as api
 import numpy as np
+
+from pare_backends.runtimes.llama_cpp.library import api
 
 KINDS = "LLAMA_FTYPE_MOSTLY_"
 ERROR_LEVEL = 4  # of ggml's log

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import llama_cpp as api
-
 from pare_backends.runtimes.decoder_session import DecoderSession
 from pare_backends.runtimes.llama_cpp.decoder import LlamaCppDecoder
 from pare_backends.runtimes.llama_cpp.gguf_directory import described_numerics, read_description
+from pare_backends.runtimes.llama_cpp.library import api, processor
 
 
 class LlamaCppSession(DecoderSession):
@@ -17,7 +16,8 @@ class LlamaCppSession(DecoderSession):
         described = read_description(directory)
         self.numerics = described_numerics(directory)
         self.bytes_read_per_token = int(described["bytes_read_per_token"])
-        version = f"llama-cpp-python {api.__version__}, {threads} threads"
+        built_for = "" if processor is None else f", built for {processor}"
+        version = f"llama-cpp-python {api.__version__}{built_for}, {threads} threads"
         self.notes = (*described["notes"], version)
         super().__init__(LlamaCppDecoder(directory, threads))
 
