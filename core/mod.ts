@@ -52,6 +52,7 @@ export * from "./front/scores_again.ts";
 export * from "./evidence/samples_needed.ts";
 export * from "./advice/samples_to_take.ts";
 export * from "./evidence/sequence/capital.ts";
+export * from "./evidence/sequence/control_variate.ts";
 export * from "./evidence/sequence/draw_order.ts";
 export * from "./evidence/sequence/expected_samples.ts";
 export * from "./evidence/sequence/looks.ts";

@@ -103,7 +103,7 @@ function sequentialVerdict(
   constraint: string,
   threshold: number,
   quality: QualityComparison,
-  { drawn, existing, n }: PairedSequence,
+  { drawn, existing, n, predicted }: PairedSequence,
 ): ConstraintVerdict {
   const { verdict, n: decided_at, exact, p_within } = judgeTaken(drawn, threshold);
   return {
@@ -119,6 +119,7 @@ function sequentialVerdict(
       decided_at: verdict === "undecided" ? null : decided_at,
       exact,
       p_within,
+      ...predicted,
     },
   };
 }

@@ -85,11 +85,12 @@ function qualityGoal(
   const said = { threshold, value: quality.drop, verdict, samples_to_decide };
   if (looked === null) return { ...said, interval: quality.interval };
   const { n: decided_at, exact, p_within } = looked;
-  const { n: samples, existing, drawn } = looked.sequence;
+  const { n: samples, existing, drawn, predicted } = looked.sequence;
+  const decided = undecided ? null : decided_at;
   return {
     ...said,
     interval: sequenceInterval(drawn),
-    evidence: { samples, existing, decided_at: undecided ? null : decided_at, exact, p_within },
+    evidence: { samples, existing, decided_at: decided, exact, p_within, ...predicted },
   };
 }
 

@@ -7,6 +7,7 @@ import { chanceOf, meanChance } from "./retention.ts";
 import { samplesToDecide } from "./samples_needed.ts";
 import { pairBySample, pairedDifference, pairedInterval, Z95 } from "./statistics.ts";
 import {
+  type OrderedTask,
   type PairedSequence,
   pairedSequence,
   sampleKey,
@@ -180,13 +181,15 @@ export function ofTask(evaluation: Pick<Evaluation, "samples">, task: string): S
 /**
  * The paired comparison over the primary tasks: their weighted mean, the tasks' variances added.
  * Null where the study's quality was not measured. The scores of a perplexity task are a window's
- * mean negative log-likelihood of a token, so that a mean difference is the log of a ratio.
+ * mean negative log-likelihood of a token, so that a mean difference is the log of a ratio. `original`: all
+ * samples that the original answered, by which verdicts are sooner; absent: they go by scores alone.
  */
 export function compareQuality(
   spec: Spec,
   fidelity: string,
   reference: Evaluation,
   other: Evaluation,
+  original?: Pick<Evaluation, "samples">,
 ): QualityComparison | null {
   const metric = qualityMetric(spec);
   const paired = countedTasks(other.measurements, spec, metric).map((
@@ -209,7 +212,7 @@ export function compareQuality(
     return interval === null ? [] : [{ interval, weight }];
   });
   const complete = known.length === paired.length;
-  const sequence = metric === "accuracy" ? sequenceOf(spec, reference, other) : null;
+  const sequence = metric === "accuracy" ? sequenceOf(spec, reference, other, original) : null;
   const centre = sign * weightedMean(known.map(({ interval, weight }) => ({
     value: interval.centre,
     weight,
@@ -239,9 +242,27 @@ export function compareQuality(
 }
 
 /** The tasks of the quality that both have, in the order in which samples are taken. */
-function sequenceOf(spec: Spec, reference: Evaluation, other: Evaluation): PairedSequence | null {
+function sequenceOf(
+  spec: Spec,
+  reference: Evaluation,
+  other: Evaluation,
+  original: Pick<Evaluation, "samples"> | undefined,
+): PairedSequence | null {
   const counted = countedTasks(other.measurements, spec, "accuracy");
-  const tasks = counted.map(({ plan }) => ({ plan, samples: ofTask(reference, plan.task) }));
+  const tasks = counted.map(({ plan }) => orderedTask(spec, plan, reference, original));
   const scores = new Map(other.samples.map((sample) => [sampleKey(sample), sample.score]));
   return pairedSequence(sampleOrder(tasks), scores);
+}
+
+/** A task to be ordered; what the original answered of it beside where the study goes by that. */
+export function orderedTask(
+  { predictor }: Pick<Spec, "predictor">,
+  plan: TaskPlan,
+  reference: Pick<Evaluation, "samples">,
+  original: Pick<Evaluation, "samples"> | undefined,
+): OrderedTask {
+  const samples = ofTask(reference, plan.task);
+  return predictor === undefined || original === undefined
+    ? { plan, samples }
+    : { plan, samples, original: ofTask(original, plan.task) };
 }

@@ -3,7 +3,7 @@ import { mostWorse } from "./goals.ts";
 import { taskLimit } from "../metrics/metric_words.ts";
 import type { Spec } from "../schemas/spec.ts";
 import type { ConstraintVerdict } from "../schemas/trial.ts";
-import { ofTask } from "./quality.ts";
+import { ofTask, orderedTask } from "./quality.ts";
 import {
   type PairedSequence,
   pairedSequence,
@@ -53,10 +53,12 @@ function limitOn(
 
 /** Every task with a limit that both sides have samples of. */
 export function taskDrops(
-  { tasks, constraints }: Spec,
+  spec: Spec,
   reference: Pick<Evaluation, "samples">,
   other: Pick<Evaluation, "samples">,
+  original?: Pick<Evaluation, "samples">,
 ): TaskDrop[] {
+  const { tasks, constraints } = spec;
   return tasks.flatMap((plan) => {
     const { task } = plan;
     const samples = ofTask(reference, task);
@@ -65,7 +67,8 @@ export function taskDrops(
     const { pairs } = pairBySample(samples, ofTask(other, task));
     if (limit === Infinity || pairs.length === 0) return [];
     const scores = new Map(other.samples.map((sample) => [sampleKey(sample), sample.score]));
-    const sequence = pairedSequence(sampleOrder([{ plan, samples }]), scores);
+    const order = sampleOrder([orderedTask(spec, plan, reference, original)]);
+    const sequence = pairedSequence(order, scores);
     return sequence === null || sequence.n === 0
       ? []
       : [{ task, limit, drop: -pairedDifference(pairs).mean, sequence }];
@@ -143,6 +146,7 @@ export function taskVerdicts(
       samples_to_decide: undecided ? samplesUntilDecided(sequence, drop, threshold, claims) : null,
       evidence: {
         ...{ samples: sequence.n, existing: sequence.existing, exact, p_within },
+        ...sequence.predicted,
         decided_at: undecided ? null : decided_at,
       },
     };

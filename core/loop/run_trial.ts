@@ -10,7 +10,7 @@ import { taskDrops } from "../evidence/task_limits.ts";
 import { rewardOf } from "../front/reward.ts";
 import type { Leaves } from "../contract/plugin.ts";
 import { isDrawn, poweredGate, poweredQuality } from "../evidence/powered_quality.ts";
-import { LIKELIHOOD_RUNG } from "../schemas/fidelity.ts";
+import { FULL, LIKELIHOOD_RUNG } from "../schemas/fidelity.ts";
 import { higherRung, isLikelihoodRung } from "../schemas/rungs.ts";
 import { DEFAULT_SAMPLING } from "../tasks/choose_samples.ts";
 import { findMethod } from "../strategies/resolve_action.ts";
@@ -26,6 +26,7 @@ import { trialSize } from "./size.ts";
 import {
   addGate,
   baselineOf,
+  baselineOn,
   type Compared,
   type Draft,
   type Ending,
@@ -99,7 +100,7 @@ export async function evaluate(
   fidelity: string,
 ): Promise<Ending | null> {
   const { trial_id, strategy } = draft.trial;
-  const reference = baselineEvaluation(study, fidelity);
+  const reference = baselineOn(study, fidelity);
   const evaluated = await readRung(study, draft, fidelity, reference);
   if ("ending" in evaluated) {
     await alertOfNaN(study, draft, evaluated.ending);
@@ -159,13 +160,6 @@ function refusedComparison(message: string, phase: string): Failure {
   };
 }
 
-function baselineEvaluation(study: Study, fidelity: string) {
-  const baseline = baselineOf(study);
-  return baseline === undefined
-    ? undefined
-    : study.evaluations.get(baseline.trial_id)?.get(fidelity);
-}
-
 /** Quality on a rung and its gate: a quality that fell too far ends the trial there. */
 export async function evaluateGated(
   study: Study,
@@ -191,7 +185,7 @@ function estimates(study: Study, { trial_id }: Trial, fidelity: string): GateDec
   const { spec, evaluations, input: { request } } = study;
   if (isLikelihoodRung(spec, fidelity) || !isDrawn(request.sampling ?? DEFAULT_SAMPLING)) return [];
   const on = (rung: string) => {
-    const reference = baselineEvaluation(study, rung);
+    const reference = baselineOn(study, rung);
     const other = evaluations.get(trial_id)?.get(rung);
     return reference === undefined || other === undefined ? null : { reference, other };
   };
@@ -228,7 +222,7 @@ export async function evaluateMidway(
   await record(study, { type: "action_evaluated", ...about, measurements });
   const broken = notANumber(measurements, fidelity, hintOf(study, draft.trial, "quality"));
   if (broken !== null) return endingOf(broken);
-  const reference = baselineEvaluation(study, fidelity);
+  const reference = baselineOn(study, fidelity);
   const mismatch = reference === undefined
     ? `Cannot compare as the baseline has no ${fidelity} evaluation`
     : protocolMismatch(reference, evaluation);
@@ -238,7 +232,7 @@ export async function evaluateMidway(
   const gate = midwayGate(
     study.spec,
     fidelity,
-    compareQuality(study.spec, fidelity, reference, evaluation),
+    compareQuality(study.spec, fidelity, reference, evaluation, baselineOn(study, FULL)),
     winnerBack(study, draft),
   );
   addGate(draft, gate);
@@ -304,11 +298,12 @@ function overMemory({ value, threshold }: ConstraintVerdict, hint: string | null
 function comparison(study: Study, trial: Trial): Compared | null {
   const { fidelity } = trial;
   if (fidelity === null) return null;
-  const reference = baselineEvaluation(study, fidelity);
+  const reference = baselineOn(study, fidelity);
   const own = study.evaluations.get(trial.trial_id)?.get(fidelity);
   if (reference === undefined || own === undefined) return null;
-  const quality = compareQuality(study.spec, fidelity, reference, own);
-  return quality === null ? null : { quality, tasks: taskDrops(study.spec, reference, own) };
+  const compared = [reference, own, baselineOn(study, FULL)] as const;
+  const quality = compareQuality(study.spec, fidelity, ...compared);
+  return quality === null ? null : { quality, tasks: taskDrops(study.spec, ...compared) };
 }
 
 /**

@@ -138,6 +138,11 @@ export function baselineOf(study: Study): Trial | undefined {
   return study.trials.find((trial) => trial.strategy === null && trial.state === "completed");
 }
 
+/** The baseline on a rung; undefined: it was not evaluated there. */
+export function baselineOn(study: Study, rung: string): Evaluation | undefined {
+  return study.evaluations.get(baselineOf(study)?.trial_id ?? "")?.get(rung);
+}
+
 /** Trials as a sampler sees them: those that wait for a full evaluation as results of the rung they reached. */
 export function visibleTrials(study: Study): Trial[] {
   const waiting = study.held.map(({ trial }) => ({ ...trial, state: "completed" as const }));

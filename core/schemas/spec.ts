@@ -155,6 +155,10 @@ const SpecFields = z.strictObject({
   evict_after: EvictAfter.optional().describe(
     "a cache is cut after each sample's context, and what follows alone is scored; absent: texts are read whole",
   ),
+  predictor: z.literal("likelihoods").optional().describe(
+    "verdicts on quality use what the original answered of all samples, and how sure it was; absent: " +
+      "scores alone, as in old records",
+  ),
   methods: z.array(MethodVerdict),
   runtime: z.string(),
   required_memory_gb: z.number(),

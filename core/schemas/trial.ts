@@ -18,6 +18,13 @@ export const SequentialEvidence = z.strictObject({
     "at most so probable, at any look: samples that speak so much for the limit, were it broken; " +
       "absent in old records",
   ),
+  predictor: z.enum(["likelihoods", "answers"]).optional().describe(
+    "what the original's own answers to all samples, and how sure it was of them, took off the " +
+      "differences before they were judged; absent: nothing, as in old records",
+  ),
+  explained: z.number().optional().describe(
+    "share of the differences' variance that it took off; absent: there is no predictor",
+  ),
 });
 export type SequentialEvidence = z.infer<typeof SequentialEvidence>;
 

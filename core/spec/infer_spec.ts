@@ -242,6 +242,7 @@ export function inferSpec(
     constraints,
     missing_tasks: [...choice.missing],
     ...(evict_after === undefined ? {} : { evict_after }),
+    predictor: "likelihoods",
     methods,
     runtime: runtime.name,
     required_memory_gb: requiredMemoryGb(facts),

@@ -30,6 +30,8 @@ export interface Draw {
    * over the part's share of the batch. 1 where the batch is in proportion.
    */
   readonly stake: number;
+  /** What is bet on in place of the difference, with the same mean over what is left; absent: itself. */
+  readonly value?: number;
 }
 
 /**
@@ -40,6 +42,8 @@ export interface Draw {
  */
 export interface DrawnSequence {
   readonly batches: readonly (readonly Draw[])[];
+  /** By batch, the least and the largest value that may be drawn for it; absent: -1 and 1. */
+  readonly ranges?: readonly (readonly [least: number, largest: number])[];
 }
 
 /** 1: the mean is larger than the candidate. -1: it is smaller. */
@@ -72,10 +76,13 @@ export function betsAfter(
   return DISTANCES.map((distance) => distance / (variance + distance ** 2));
 }
 
-function take(taken: Taken, { difference, times, share, stake }: Draw): void {
+function take(
+  taken: Taken,
+  { difference, times, share, stake, value = difference }: Draw,
+): void {
   taken.count += times;
-  taken.sum += times * stake * difference;
-  taken.squares += times * (stake * difference) ** 2;
+  taken.sum += times * stake * value;
+  taken.squares += times * (stake * value) ** 2;
   taken.share += times * share;
   taken.part += times * share * difference;
 }
@@ -95,13 +102,15 @@ export function logCapitals(sequence: DrawnSequence, m: number, side: Side): num
   const taken: Taken = { count: 0, sum: 0, squares: 0, share: 0, part: 0 };
   const path: number[] = [];
   let ended: number | null = null;
-  for (const batch of sequence.batches) {
+  for (const [i, batch] of sequence.batches.entries()) {
     if (1 - taken.share < NOTHING_LEFT) break;
     const mean = meanLeft(m, side, taken);
     ended ??= mean > 1 + NOTHING_LEFT ? -Infinity : mean < -1 - NOTHING_LEFT ? Infinity : null;
     if (ended === null) {
       const largest = Math.max(...batch.map(({ stake }) => stake));
-      const most = LARGEST_STAKE / largest / Math.max(1 + mean, NOTHING_LEFT);
+      const [least, largest_value] = sequence.ranges?.[i] ?? [-1, 1];
+      const worst = side === 1 ? -least : largest_value;
+      const most = LARGEST_STAKE / largest / Math.max(worst + mean, NOTHING_LEFT);
       const bets = betsAfter(taken).map((bet) => Math.min(bet, most));
       for (const draw of batch) addDraw(logs, bets, side, mean, draw);
     }
@@ -116,9 +125,9 @@ function addDraw(
   bets: readonly number[],
   side: Side,
   mean: number,
-  { difference, times, stake }: Draw,
+  { difference, times, stake, value = difference }: Draw,
 ): void {
-  const gain = stake * (side * difference - mean);
+  const gain = stake * (side * value - mean);
   for (let j = 0; j < logs.length; j++) {
     logs[j] = logs[j]! + times * Math.log1p(bets[j]! * gain);
   }

@@ -17,10 +17,10 @@ import {
 import { claimsOf, taskDrops } from "../../evidence/task_limits.ts";
 import { countedSamples } from "../../front/promotion.ts";
 import type { Evaluation, RowsByTask } from "../../ports.ts";
-import { isDecisive } from "../../schemas/fidelity.ts";
+import { FULL, isDecisive } from "../../schemas/fidelity.ts";
 import { heightOf, isLikelihoodRung, rungNames } from "../../schemas/rungs.ts";
 import { callBackend, endingOf, hintOf, notANumber } from "../draft.ts";
-import { baselineOf, type Draft, type Ending, type Study } from "../study.ts";
+import { baselineOf, baselineOn, type Draft, type Ending, type Study } from "../study.ts";
 import { endsAt, endsByTask, endsUnlikely, type Looked } from "./ended_early.ts";
 
 /** Looks that were taken on the way to a rung, none of which ended the trial; or its end. */
@@ -109,9 +109,10 @@ async function lookAhead(
       hintOf(study, draft.trial, "quality"),
     );
     if (broken !== null) return { ending: endingOf(broken) };
-    const quality = compareQuality(spec, fidelity, reference, evaluation);
+    const compared = [reference, evaluation, baselineOn(study, FULL)] as const;
+    const quality = compareQuality(spec, fidelity, ...compared);
     if (quality === null) continue;
-    const drops = isDecisive(fidelity) ? taskDrops(spec, reference, evaluation) : [];
+    const drops = isDecisive(fidelity) ? taskDrops(spec, ...compared) : [];
     const found: Looked = {
       compared: { quality, tasks: drops },
       at: { fidelity, evaluation, before: [...counts] },
@@ -175,12 +176,10 @@ interface Before {
  * twice the limit, where a tenth of the answers change. Null: no number does.
  */
 function expectation(study: Study, { rung, lower, limit, order }: Before): number | null {
-  const reference = rung === null
-    ? undefined
-    : study.evaluations.get(baselineOf(study)?.trial_id ?? "")?.get(rung);
+  const reference = rung === null ? undefined : baselineOn(study, rung);
   const compared = rung === null || lower === undefined || reference === undefined
     ? null
-    : compareQuality(study.spec, rung, reference, lower);
+    : compareQuality(study.spec, rung, reference, lower, baselineOn(study, FULL));
   if (compared?.sequence != null) {
     return samplesUntilDecided(compared.sequence, compared.drop, limit);
   }

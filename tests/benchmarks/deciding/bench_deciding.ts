@@ -3,8 +3,8 @@
  * beside the fixed size that resolves a distance of 0.01 with the same error, and beside the 95 %
  * interval of one look when it is looked at after every batch. Simulated, and with the answers of
  * recorded trials replayed in other orders. Beside it stands what decides sooner, with half as many
- * studies: samples drawn where the original was unsure, and something that is known of every sample
- * taken off as a control variate. A machine's speed is in none of its figures.
+ * studies: samples drawn where the original was unsure, and what the original answered of every sample as
+ * a control variate, which is what studies do. A machine's speed is in none of its figures.
  *
  *     deno task bench:deciding                   # everything simulated: 15 minutes of one core
  *     deno task bench:deciding --parts better    # one part alone: simulated, better or recorded
@@ -22,12 +22,12 @@ import {
   type DecidingRow,
   marginRows,
   pageTable,
-  predictorRows,
+  predictedRow,
   recordedRows,
   rowOf,
   table,
 } from "./deciding_rows.ts";
-import { nearestTo, recordedTrials, repeated } from "./recorded_trials.ts";
+import { byTask, nearestTo, recordedTrials, repeated } from "./recorded_trials.ts";
 import { byFixedInterval, bySequence, DROPS, fixedSize, LIMIT, simulate } from "./simulate.ts";
 
 const file = (path: string) => fileURLToPath(new URL(path, import.meta.url));
@@ -47,7 +47,7 @@ type Part = "simulated" | "better" | "recorded";
 
 function partOf({ source }: Pick<DecidingRow, "source">): Part {
   if (source === "simulated") return "simulated";
-  return /^(unsure fifths|expected of every)/.test(source) ? "better" : "recorded";
+  return /^unsure fifths/.test(source) ? "better" : "recorded";
 }
 
 function simulatedRows(studies: number): DecidingRow[] {
@@ -71,21 +71,22 @@ function betterRows(studies: number): DecidingRow[] {
   const margins = POPULATIONS.flatMap((population) =>
     DROPS.flatMap((drop) => marginRows(population, drop, half, SEED, DISTANCE).map(told))
   );
-  const predicted = settings().filter(({ flips }) => flips > FLIPS[0]!)
-    .flatMap((setting) => predictorRows(setting, half, SEED, DISTANCE).map(told));
+  const predicted = settings().map((setting) => told(predictedRow(setting, half, SEED, DISTANCE)));
   return [...margins, ...predicted];
 }
 
 /**
  * The recorded trials nearest to the drops that are simulated, each on as many samples as it has, and on a
- * larger benchmark of which they are typical. All others tell what is known before.
+ * larger benchmark of which they are typical, there on each of its tasks alone too. All others tell how
+ * often samples change.
  */
 async function recordedOf(root: string, studies: number): Promise<DecidingRow[]> {
   const trials = await recordedTrials(root);
   return nearestTo(DROPS, trials).flatMap((trial) => {
     const others = trials.filter((one) => one !== trial);
     if (others.length === 0) return [];
-    return [trial, repeated(trial, POPULATIONS.at(-1)!)]
+    const larger = [trial, ...byTask(trial)].map((one) => repeated(one, POPULATIONS.at(-1)!));
+    return [trial, ...larger]
       .flatMap((one) => recordedRows(one, others, studies, SEED, DISTANCE).map(told));
   });
 }

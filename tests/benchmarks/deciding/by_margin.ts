@@ -24,11 +24,14 @@ export function drawRates(flips: readonly number[]): number[] {
 /** What each fifth holds: differences in an order that is drawn anew for every study. */
 export type Fifths = readonly Int8Array[];
 
+/** Share of a benchmark's samples that changes. */
+export const FLIPS = FLIPS_BY_FIFTH.reduce((sum, share) => sum + share, 0) / FLIPS_BY_FIFTH.length;
+
 /** A benchmark in which each fifth loses and gains in the proportion of the whole. */
-export function fifthsOf(population: number, drop: number): Int8Array[] {
-  const flips = FLIPS_BY_FIFTH.reduce((sum, share) => sum + share, 0) / FLIPS_BY_FIFTH.length;
+export function fifthsOf(population: number, drop: number, flips = FLIPS): Int8Array[] {
   const size = population / FLIPS_BY_FIFTH.length;
-  return FLIPS_BY_FIFTH.map((share) => {
+  return FLIPS_BY_FIFTH.map((usual) => {
+    const share = usual * flips / FLIPS;
     const lost = Math.round(size * share * (1 + drop / flips) / 2);
     const gained = Math.round(size * share * (1 - drop / flips) / 2);
     return new Int8Array(size).fill(1, 0, lost).fill(-1, lost, lost + gained);

@@ -1,92 +1,100 @@
 /**
- * Deciding with a control variate: something is known of every sample before any answer is scored, such
- * as the likelihood of a generated answer, and foretells its difference. What it says of a drawn sample
- * beyond what it says of those left is taken off that difference: the mean stays what it was, the variance
- * falls. Valid whatever the predictor is; a bad one costs samples only.
+ * Deciding with the product's control variate: what the original answered of every sample, and how sure it was,
+ * is known before a trial is asked. Its verdicts are the core's own, on samples in an order that each study
+ * draws anew.
  */
-import { BATCH, LEVEL, seededRandom, shuffle } from "../../../core/mod.ts";
-import { bettor, sureOf } from "./bettor.ts";
-import { benchmarkOf, type Decided, type Setting, studiesDecided } from "./simulate.ts";
+import {
+  judgeSequence,
+  pairedSequence,
+  sampleKey,
+  type SampleOrder,
+  sampleOrder,
+  type SampleResult,
+  seededRandom,
+  shuffle,
+} from "../../../core/mod.ts";
+import { fifthsOf } from "./by_margin.ts";
+import { type Decided, type Setting, studiesDecided } from "./simulate.ts";
 
-/** A benchmark: each sample's difference, and the difference that a predictor expects of it. */
-export interface Predicted {
-  readonly differences: ArrayLike<number>;
-  readonly expected: ArrayLike<number>;
+/** A benchmark: what the original answered, and a trial's scores in the same order. */
+export interface Answered {
+  readonly samples: readonly SampleResult[];
+  readonly scores: readonly number[];
 }
 
-/** Pseudo-samples by which a predictor is believed before its own record says more. */
-const BELIEVED = 25;
+/** Share of the answers that are right before, of those that do not change. */
+const RIGHT = 0.7;
 
-/** A benchmark whose expected differences correlate with the true ones by `rho`, as a fitted line's do. */
-export function predictedBenchmark(setting: Setting, rho: number, seed: number): Predicted {
-  const random = seededRandom(seed);
-  const differences = benchmarkOf(setting);
-  const deviation = Math.sqrt(setting.flips - setting.drop ** 2);
-  const noise = () => Math.sqrt(12) * (random() - 0.5);
-  const apart = rho * Math.sqrt(1 - rho ** 2) * deviation;
-  const expected = Float64Array.from(differences, (d) => rho ** 2 * d + apart * noise());
-  return { differences, expected };
+/** A choice between two whose fifth by unsureness is `fifth`, 0 the least sure. */
+function choice(i: number, score: number, fifth: number): SampleResult {
+  const choice_log_likelihoods = [0, Math.log((4.5 - fifth) / 5)];
+  return {
+    ...{ task: "simulated", sample_id: String(i), sample_hash: String(i), prompt_hash: "", score },
+    ...{ answer: null, gold: null, log_likelihood: null, choice_log_likelihoods },
+  };
 }
 
-/** One study over an order of the samples: the verdict with its samples. */
-export function decideByPredictor(
-  { differences, expected }: Predicted,
-  order: Uint32Array,
-  limit: number,
-): { met: boolean; n: number } {
-  const population = order.length;
-  const [above, below] = [bettor(1), bettor(-1)];
-  let [low, high, left] = [Infinity, -Infinity, 0];
-  for (let i = 0; i < population; i++) {
-    const f = expected[i]!;
-    left += f;
-    low = Math.min(low, f);
-    high = Math.max(high, f);
-  }
-  let [sum, sumOfZ, squares] = [0, 0, 0];
-  // Of the pairs so far: how much of the predictor to take off.
-  let [both, own] = [BELIEVED * 0.01, BELIEVED * 0.01];
-  let omega = 1;
-  for (let n = 0; n < population;) {
-    const rest = population - n;
-    const mean = (population * limit - sum) / rest;
-    const sure = sureOf(mean);
-    if (sure !== null) return { met: sure, n };
-    const [d, f] = [differences[order[n]!]!, expected[order[n]!]!];
-    const apart = f - left / rest;
-    const z = d - omega * apart;
-    const most = 1 + omega * (high - low);
-    above.bet(z, mean, most);
-    below.bet(z, mean, most);
-    n++;
-    sum += d;
-    left -= f;
-    sumOfZ += z;
-    squares += z ** 2;
-    both += d * apart;
-    own += apart ** 2;
-    if (n % BATCH !== 0) continue;
-    for (const one of [above, below]) one.learn({ count: n, sum: sumOfZ, squares });
-    omega = Math.min(1.5, Math.max(0, both / own));
-    if (above.log() >= Math.log(1 / LEVEL)) return { met: false, n };
-    if (below.log() >= Math.log(1 / LEVEL)) return { met: true, n };
-  }
-  return { met: sum / population <= limit + 1e-12, n: population };
+/** A benchmark that changes most where the original was unsure, as recorded ones do. */
+export function unsureBenchmark({ population, flips, drop }: Setting): Answered {
+  const differences = fifthsOf(population, drop, flips).flatMap((own, fifth) =>
+    [...own].map((difference) => ({ difference, fifth }))
+  );
+  const samples = differences.map(({ difference, fifth }, i) => {
+    const right = difference === 0 ? i % 10 < 10 * RIGHT : difference > 0;
+    return choice(i, right ? 1 : 0, fifth);
+  });
+  return {
+    samples,
+    scores: samples.map(({ score }, i) => score - differences[i]!.difference),
+  };
 }
 
-/** The same over many studies, each in an order of its own. */
-export function simulateByPredictor(
-  benchmark: Predicted,
-  limit: number,
-  studies: number,
-  seed: number,
+const partOf = ({ task, stratum }: SampleResult) => `${task} ${stratum ?? ""}`;
+
+/** The order with other samples in its places, drawn from all of the same part. */
+export function drawnAnew(
+  order: SampleOrder,
+  all: readonly SampleResult[],
+  random: () => number,
+): SampleOrder {
+  const left = new Map([...Map.groupBy(all, partOf)].map(([part, own]) => {
+    const drawn = [...own];
+    shuffle(drawn, random);
+    return [part, drawn.values()];
+  }));
+  const placed = order.placed.map((place) => ({
+    ...place,
+    sample: left.get(partOf(place.sample))!.next().value!,
+  }));
+  return { ...order, placed };
+}
+
+/** Every study in an order of its own; `used`: whether the original's answers are. */
+export function simulateAnswered(
+  { samples, scores }: Answered,
+  used: boolean,
+  { limit, studies, seed }: { limit: number; studies: number; seed: number },
 ): Decided {
   const random = seededRandom(seed);
-  const { length } = benchmark.differences;
-  const order = Uint32Array.from({ length }, (_, i) => i);
-  const truth = Array.from(benchmark.differences).reduce((sum, d) => sum + d, 0) / length;
-  return studiesDecided(studies, truth <= limit + 1e-12, () => {
-    shuffle(order, random);
-    return decideByPredictor(benchmark, order, limit);
+  const order = sampleOrder([...Map.groupBy(samples, ({ task }) => task)].map(([task, own]) => ({
+    plan: {
+      ...{ task, task_version: "1", primary: true },
+      ...{ weight: own.length, available_samples: own.length },
+    },
+    samples: own,
+    ...(used ? { original: own } : {}),
+  })));
+  const scoreOf = new Map(samples.map((one, i) => [sampleKey(one), scores[i]!]));
+  const lost = samples.reduce((sum, { score }, i) => sum + score - scores[i]!, 0);
+  return studiesDecided(studies, lost / samples.length <= limit + 1e-12, () => {
+    const { drawn } = pairedSequence(drawnAnew(order, samples, random), scoreOf)!;
+    // In growing blocks: what is decided early costs little.
+    for (let count = 8;; count *= 2) {
+      const { verdict, n } = judgeSequence(
+        { ...drawn, batches: drawn.batches.slice(0, count) },
+        limit,
+      );
+      if (verdict !== "undecided") return { met: verdict === "met", n };
+    }
   });
 }

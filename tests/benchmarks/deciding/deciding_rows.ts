@@ -1,7 +1,6 @@
-import { drawRates, fifthsOf, FLIPS_BY_FIFTH, simulateByMargin } from "./by_margin.ts";
-import { predictedBenchmark, simulateByPredictor } from "./by_predictor.ts";
+import { drawRates, fifthsOf, FLIPS, FLIPS_BY_FIFTH, simulateByMargin } from "./by_margin.ts";
+import { simulateAnswered, unsureBenchmark } from "./by_predictor.ts";
 import {
-  expectedDifferences,
   flipsByFifth,
   placesByFifth,
   type RecordedTrial,
@@ -36,25 +35,19 @@ export function rowOf(
 
 /** Sources of rows that decide with more than the scores. */
 export const UNSURE = "unsure fifths, drawn more often";
-export const predictorSource = (rho: number) => `expected of every sample, correlation ${rho}`;
+export const PREDICTED = "unsure fifths, the original's answers used";
 
-/** Correlations of a difference with what a predictor expects. */
-export const RHOS = [0.5, 0.7];
-
-/** A benchmark of whose every sample something is known before it is scored. */
-export function predictorRows(
+/** A benchmark that changes where the original was unsure, decided as the product does. */
+export function predictedRow(
   setting: Setting,
   studies: number,
   seed: number,
   distance: number,
-): DecidingRow[] {
-  return RHOS.map((rho) => ({
-    source: predictorSource(rho),
-    ...setting,
-    own: simulateByPredictor(predictedBenchmark(setting, rho, seed), LIMIT, studies, seed),
-    looked: null,
-    fixed: fixedSize(setting, distance),
-  }));
+): DecidingRow {
+  return {
+    ...{ source: PREDICTED, ...setting, looked: null, fixed: fixedSize(setting, distance) },
+    own: simulateAnswered(unsureBenchmark(setting), true, { limit: LIMIT, studies, seed }),
+  };
 }
 
 /** A benchmark whose samples change more where the original was unsure: drawn alike, and by that. */
@@ -65,8 +58,7 @@ export function marginRows(
   seed: number,
   distance: number,
 ): DecidingRow[] {
-  const flips = FLIPS_BY_FIFTH.reduce((sum, share) => sum + share, 0) / FLIPS_BY_FIFTH.length;
-  const setting = { population, flips, drop };
+  const setting = { population, flips: FLIPS, drop };
   const ways = [
     ["unsure fifths, drawn alike", FLIPS_BY_FIFTH.map(() => 1)],
     [UNSURE, drawRates(FLIPS_BY_FIFTH)],
@@ -104,11 +96,14 @@ export function deciding(
 }
 
 /** What a recorded row's source ends with where more than the scores decided. */
-export const RECORDED_WAYS = [", drawn where unsure", ", nats lost known"] as const;
+export const RECORDED_WAYS = [
+  ", drawn where unsure",
+  ", the original's answers used",
+] as const;
 
 /**
- * A recorded trial decided by its scores, by drawing where the original was unsure, and with what the
- * right answer's lost nats foretell, both by what other trials of the model showed of that.
+ * A recorded trial decided by its scores, by drawing where the original was unsure as other trials of the
+ * model showed it, and as the product does, by what the original answered.
  */
 export function recordedRows(
   trial: RecordedTrial,
@@ -122,7 +117,6 @@ export function recordedRows(
   const fixed = fixedSize(setting, distance);
   const fifths = placesByFifth(trial)
     .map((places) => Int8Array.from(places, (place) => differences[place]!));
-  const predicted = { differences, expected: expectedDifferences(trial, others) };
   const rates = drawRates(flipsByFifth(others));
   return [
     deciding(name, differences, studies, seed, distance),
@@ -132,7 +126,11 @@ export function recordedRows(
     },
     {
       ...{ source: `${name}${RECORDED_WAYS[1]}`, ...setting, fixed, looked: null },
-      own: simulateByPredictor(predicted, LIMIT, Math.ceil(studies / 2), seed),
+      own: simulateAnswered(trial, true, {
+        limit: LIMIT,
+        studies: Math.ceil(studies / 2),
+        seed,
+      }),
     },
   ];
 }
@@ -159,7 +157,7 @@ const ofTrial = (source: string) => source.replace(/^[^/]+\//, "");
 
 /**
  * The page's table: medians over the fixed size, a line a benchmark, by scores alone, by drawing where the
- * original was unsure, and with a control variate.
+ * original was unsure, and with its answers as a control variate.
  */
 export function pageTable(rows: readonly DecidingRow[]): string {
   const share = (row: DecidingRow | undefined) =>
@@ -169,11 +167,11 @@ export function pageTable(rows: readonly DecidingRow[]): string {
     plain: DecidingRow,
     name: string,
     unsure: DecidingRow | undefined,
-    known: readonly (DecidingRow | undefined)[],
+    known: DecidingRow | undefined,
   ) => [
     ...[name, percent(plain.flips), plain.drop.toFixed(3), percent(plain.own.wrong)],
     ...[plain.own.median, plain.fixed, share(plain), share(unsure)],
-    known.map(share).join(", "),
+    share(known),
     plain.looked === null ? "–" : percent(plain.looked.wrong),
   ];
   const alike = (row: DecidingRow, { population, flips, drop }: Setting) =>
@@ -182,13 +180,13 @@ export function pageTable(rows: readonly DecidingRow[]): string {
     source === "simulated" && population === SHOWN.population && SHOWN.flips.includes(flips)
   ).map((plain) => {
     const of = (source: string) => rows.find((row) => row.source === source && alike(row, plain));
-    return line(plain, "simulated", of(UNSURE), RHOS.map((rho) => of(predictorSource(rho))));
+    return line(plain, "simulated", of(UNSURE), of(PREDICTED));
   });
   const recorded = rows.flatMap((plain) => {
     const [unsure, known] = RECORDED_WAYS.map((way) =>
       rows.find(({ source }) => source === `${plain.source}${way}`)
     );
-    return known === undefined ? [] : [line(plain, ofTrial(plain.source), unsure, [known])];
+    return known === undefined ? [] : [line(plain, ofTrial(plain.source), unsure, known)];
   });
   const head = [
     "answers of",
@@ -199,7 +197,7 @@ export function pageTable(rows: readonly DecidingRow[]): string {
     "fixed size",
     "of it",
     "drawn where unsure",
-    "with a control variate",
+    "the original's answers used",
     "looked at: wrong %",
   ];
   return [head, head.map(() => "---"), ...simulated, ...recorded]

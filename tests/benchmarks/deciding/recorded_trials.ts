@@ -1,24 +1,23 @@
 import { join } from "node:path";
-import { isDecisive, mean, replayStudy, type SampleResult } from "../../../core/mod.ts";
+import {
+  isDecisive,
+  mean,
+  replayStudy,
+  type SampleResult,
+  unsureness,
+} from "../../../core/mod.ts";
 import { openStore } from "../../../tracker/store/store.ts";
 import { readSamples } from "../../../tracker/store/rows/sample_file.ts";
 
 /** A trial of a store, as differences of its right-or-wrong scores to the baseline's. */
 export interface RecordedTrial {
   readonly name: string;
+  /** What the original answered, and the trial's scores. */
+  readonly samples: readonly SampleResult[];
+  readonly scores: readonly number[];
   readonly differences: Int8Array;
   /** How unsure the original was of each sample: more is less sure. NaN: it is not told. */
   readonly unsure: Float64Array;
-  /** By how many nats the right answer became less likely; NaN: it is not told. */
-  readonly lost: Float64Array;
-}
-
-/** What the original's own figures say of how near it was to another answer. */
-function unsureOf({ choice_log_likelihoods, log_likelihood }: SampleResult): number {
-  const choices = choice_log_likelihoods?.toSorted((a, b) => b - a) ?? [];
-  if (choices.length > 1) return Math.exp(choices[1]! - choices[0]!);
-  const p = Math.exp(log_likelihood ?? NaN);
-  return 4 * p * (1 - p);
 }
 
 /**
@@ -39,12 +38,10 @@ export function recordedTrial(
   if (!differences.every((one) => [-1, 0, 1].includes(one))) return null;
   return {
     name,
+    samples: pairs.map(({ original }) => original),
+    scores: pairs.map(({ trial }) => trial.score),
     differences: Int8Array.from(differences),
-    unsure: Float64Array.from(pairs, ({ original }) => unsureOf(original)),
-    lost: Float64Array.from(
-      pairs,
-      ({ original, trial }) => (original.log_likelihood ?? NaN) - (trial.log_likelihood ?? NaN),
-    ),
+    unsure: Float64Array.from(pairs, ({ original }) => unsureness(original) ?? NaN),
   };
 }
 
@@ -67,9 +64,13 @@ export function repeated(trial: RecordedTrial, population: number): RecordedTria
   const times = Math.max(1, Math.ceil(population / n));
   return {
     name: times === 1 ? trial.name : `${trial.name}, each answer ${times} times`,
+    samples: Array.from({ length: times * n }, (_, i) => ({
+      ...trial.samples[i % n]!,
+      sample_hash: `${trial.samples[i % n]!.sample_hash} ${Math.floor(i / n)}`,
+    })),
+    scores: Array.from({ length: times * n }, (_, i) => trial.scores[i % n]!),
     differences: Int8Array.from({ length: times * n }, (_, i) => trial.differences[i % n]!),
     unsure: Float64Array.from({ length: times * n }, (_, i) => trial.unsure[i % n]!),
-    lost: Float64Array.from({ length: times * n }, (_, i) => trial.lost[i % n]!),
   };
 }
 
@@ -93,28 +94,18 @@ export function flipsByFifth(others: readonly RecordedTrial[]): number[] {
   );
 }
 
-/**
- * What is expected of each sample's difference by the nats that its right answer lost: the means of other
- * trials' samples that lost as much, in tenths.
- */
-export function expectedDifferences(
-  { lost }: RecordedTrial,
-  others: readonly RecordedTrial[],
-): Float64Array {
-  const pairs = others.flatMap((one) =>
-    [...one.lost].map((nats, i) => ({ nats, difference: one.differences[i]! }))
-  ).filter(({ nats }) => !Number.isNaN(nats)).sort((a, b) => a.nats - b.nats);
-  const tenths = Array.from({ length: 10 }, (_, i) =>
-    pairs.slice(
-      Math.floor(i * pairs.length / 10),
-      Math.floor((i + 1) * pairs.length / 10),
-    ));
-  const ends = tenths.map((own) => own.at(-1)?.nats ?? Infinity);
-  const means = tenths.map((own) => own.length === 0 ? 0 : mean(own.map((one) => one.difference)));
-  return lost.map((nats) => {
-    if (Number.isNaN(nats)) return 0; // nothing is expected of what nothing is known of
-    const at = ends.findIndex((end) => nats <= end);
-    return means[at < 0 ? means.length - 1 : at]!;
+/** A trial's answers to each of its tasks alone; none where it has one task. */
+export function byTask(trial: RecordedTrial): RecordedTrial[] {
+  const tasks = [...new Set(trial.samples.map(({ task }) => task))];
+  return tasks.length < 2 ? [] : tasks.map((task) => {
+    const places = [...trial.samples.keys()].filter((i) => trial.samples[i]!.task === task);
+    return {
+      name: `${trial.name} on ${task}`,
+      samples: places.map((i) => trial.samples[i]!),
+      scores: places.map((i) => trial.scores[i]!),
+      differences: Int8Array.from(places, (i) => trial.differences[i]!),
+      unsure: Float64Array.from(places, (i) => trial.unsure[i]!),
+    };
   });
 }
 
