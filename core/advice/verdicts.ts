@@ -1,3 +1,4 @@
+import { predictorWords } from "../evidence/sequence/control_variate.ts";
 import { inLimitUnit } from "../metrics/metric_words.ts";
 import type { ConstraintVerdict, Trial } from "../schemas/trial.ts";
 import { trialName } from "../strategies/strategy_names.ts";
@@ -43,8 +44,9 @@ export function rangeOf(
   // Another interval than that of a single comparison, wider: it holds however often one looks.
   const range = `${evidence === undefined ? "95 % interval" : AT_ANY_LOOK} ${low} to ${high}`;
   const decided_at = evidence?.decided_at ?? null;
-  if (decided_at === null || verdict === "undecided") return range;
-  return `${range}, decided after ${decided_at} samples`;
+  const used = predictorWords(evidence);
+  if (decided_at === null || verdict === "undecided") return `${range}${used}`;
+  return `${range}, decided after ${decided_at} samples${used}`;
 }
 
 /** After how many samples a verdict stood: those that it was decided by, or all that exist. */
@@ -52,5 +54,6 @@ export function restingOn({ verdict, evidence }: ConstraintVerdict): string {
   if (evidence === undefined || verdict === "undecided") return "";
   const { samples, existing, decided_at } = evidence;
   if (samples === existing) return `, exactly: all ${samples} samples that exist`;
-  return `, decided after ${decided_at} of ${existing ?? "unknown"} samples, ${samples} read`;
+  return `, decided after ${decided_at} of ${existing ?? "unknown"} samples, ${samples} read` +
+    predictorWords(evidence);
 }

@@ -4,6 +4,7 @@ import { onRung } from "../schemas/rungs.ts";
 import { PERPLEXITY_RISE_PER_ACCURACY_DROP, qualityConstraint } from "./constraints.ts";
 import { inLimitUnit, limitUnit, limitWords } from "../metrics/metric_words.ts";
 import { type QualityComparison, qualityMetric } from "./quality.ts";
+import { predictorWords } from "./sequence/control_variate.ts";
 import { judgeTaken, sequenceInterval } from "./sequence/verdict.ts";
 
 /** An accuracy drop above this on a rung below the last ends a trial there. Absolute. */
@@ -65,7 +66,9 @@ export function rungGate(
   const interval = drawn === undefined ? quality.interval : sequenceInterval(drawn);
   const range = interval === null
     ? ""
-    : ` (95 % interval ${figure(interval[0])} to ${figure(interval[1])})`;
+    : ` (95 % interval ${figure(interval[0])} to ${figure(interval[1])}${
+      predictorWords(quality.sequence?.predicted)
+    })`;
   return {
     gate,
     decision: ended ? "abort" : "pass",

@@ -1,4 +1,5 @@
 import type { SampleResult } from "../../schemas/measurement.ts";
+import type { SequentialEvidence } from "../../schemas/trial.ts";
 
 /** Samples without a difference that stand before a cell's own: few of them foretell little. */
 const PSEUDO_SAMPLES = 10;
@@ -43,6 +44,11 @@ export function cellsOf(samples: readonly SampleResult[]): Map<SampleResult, str
     }
   }
   return found;
+}
+
+/** What a verdict used beside its samples, as the end of a sentence; "": nothing. */
+export function predictorWords({ predictor }: Pick<SequentialEvidence, "predictor"> = {}): string {
+  return predictor === undefined ? "" : `, with the original's ${predictor}`;
 }
 
 /** A cell on the way. */

@@ -1,4 +1,5 @@
 import { judgeTasks } from "../../evidence/task_limits.ts";
+import { predictorWords } from "../../evidence/sequence/control_variate.ts";
 import { judgeSequence, LEVEL, sequenceInterval } from "../../evidence/sequence/verdict.ts";
 import { CHECKED_GATE } from "../../front/stop_rule.ts";
 import { addGate, type Compared, type Draft, type Ending, type Study } from "../study.ts";
@@ -24,7 +25,10 @@ export function endsAt(draft: Draft, found: Looked, limit: number): Ending | nul
   const { verdict, n } = judgeSequence(sequence.drawn, limit);
   if (verdict !== "violated") return null;
   const interval = sequenceInterval(sequence.drawn)!; // of samples that have just decided
-  return endDecided(draft, found, { what: "accuracy drop", drop, interval, limit, n });
+  return endDecided(draft, found, {
+    what: "accuracy drop",
+    ...{ drop, interval, limit, n, used: predictorWords(sequence.predicted) },
+  });
 }
 
 /** The end of one whose samples show that it loses more on a task than that one's limit. */
@@ -37,10 +41,7 @@ export function endsByTask(draft: Draft, found: Looked, claims: number): Ending 
   const interval = sequenceInterval(sequence.drawn, LEVEL / claims)!;
   return endDecided(draft, found, {
     what: `drop of ${task}`,
-    drop,
-    interval,
-    limit,
-    n: judged[i]!.n,
+    ...{ drop, interval, limit, n: judged[i]!.n, used: predictorWords(sequence.predicted) },
   });
 }
 
@@ -66,8 +67,9 @@ interface Decided {
   readonly drop: number;
   readonly interval: readonly [number, number];
   readonly limit: number;
-  /** Samples at the look that decided. */
+  /** Samples at the look that decided, and what was used beside them. */
   readonly n: number;
+  readonly used: string;
 }
 
 function savedBy({ compared: { quality: { n } }, all }: Looked) {
@@ -81,7 +83,7 @@ function expectedOf({ expected }: Looked): { expected?: number } {
 
 function endDecided(draft: Draft, found: Looked, decided: Decided): Ending {
   const { fidelity, metric, n } = found.compared.quality;
-  const { what, drop, interval: [low, high], limit } = decided;
+  const { what, drop, interval: [low, high], limit, used } = decided;
   const { unread, saved } = savedBy(found);
   draft.decided = found.compared;
   addGate(draft, {
@@ -90,7 +92,7 @@ function endDecided(draft: Draft, found: Looked, decided: Decided): Ending {
     reason: `${what} on ${n} ${fidelity} samples is ${drop.toFixed(3)} (95 % interval ` +
       `${low.toFixed(3)} to ${
         high.toFixed(3)
-      }), above ${limit}: decided after ${decided.n}, ${saved}`,
+      }${used}), above ${limit}: decided after ${decided.n}, ${saved}`,
     value: drop,
     threshold: limit,
     samples: n,

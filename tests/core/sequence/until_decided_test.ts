@@ -41,12 +41,17 @@ Deno.test("a trial that violates its constraint ends before all samples are read
   assert.equal(four!.fidelity, "proxy", "its figures are those of the last whole rung");
   const gate = four!.gates.at(-1)!;
   assert.deepEqual([gate.gate, gate.decision, gate.threshold], ["full_accuracy", "abort", 0.02]);
-  assert.match(gate.reason, /above 0\.02: decided after \d+, \d+ of 1600 samples were not read$/);
+  assert.match(
+    gate.reason,
+    /with the original's answers\), above 0\.02: decided after \d+, \d+ of 1600 samples were not read$/,
+  );
   assert.equal(gate.samples! + gate.unread!, 1600, "what was read, and what was saved");
   assert.ok(gate.expected! > 0, "what it would take was told before");
   const verdict = four!.constraints[0]!;
   assert.equal(verdict.verdict, "violated");
   assert.ok(verdict.evidence!.samples < 1600);
+  assert.equal(verdict.evidence!.predictor, "answers");
+  assert.ok(verdict.evidence!.explained! > 0, "what is right can only be lost");
   assert.ok(four!.reward!.value < -1, "a sampler learns of it");
   assert.equal(eight!.state, "completed");
   assert.equal(eight!.fidelity, "full");
@@ -190,6 +195,21 @@ Deno.test("a look that fails ends the trial by its own name, and a killed study 
   const resumed = await run(again, { history });
   assert.equal(replayStudy(w.records, "study")!.trials.length, 3);
   assert.deepEqual(resumed.trials.map(({ state }) => state), ["completed", "stopped", "completed"]);
+});
+
+Deno.test("a study that began before the original's answers were used goes on by scores alone", async () => {
+  const { predictor: _, ...before } = spec(world().input().spec);
+  const old = world(asked(true), { loss, samples, spec: () => before });
+  await run(old);
+  const closed = old.records.findIndex((one) =>
+    one.type === "trial_closed" && one.trial.strategy === null
+  );
+  const again = world(asked(true), { loss, samples, spec });
+  const { trials } = await run(again, { history: historyOf(old, closed + 1) });
+  const [whole, gone_on] = [replayStudy(old.records, "study")!.trials, trials]
+    .map((all) => all.map(({ gates, constraints }) => ({ gates, constraints })));
+  assert.deepEqual(gone_on, whole);
+  assert.equal(trials[1]!.constraints[0]!.evidence!.predictor, undefined);
 });
 
 function results(task: string, n: number): SampleResult[] {

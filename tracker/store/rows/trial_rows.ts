@@ -229,6 +229,8 @@ export function closedTrialRows(trial: Trial, position: number): Change[] {
         decided_at: evidence?.decided_at ?? null,
         exact: evidence?.exact ?? null,
         p_within: evidence?.p_within ?? null,
+        predictor: evidence?.predictor ?? null,
+        explained: evidence?.explained ?? null,
       })),
     ),
     ...adds("reward_terms", (trial.reward?.terms ?? []).map((one) => ({ ...key, ...one }))),

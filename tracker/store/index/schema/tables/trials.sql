@@ -73,7 +73,8 @@ CREATE TABLE constraint_verdicts (
   study_id VARCHAR NOT NULL, trial_id VARCHAR NOT NULL, constraint_name VARCHAR NOT NULL,
   threshold DOUBLE NOT NULL, value DOUBLE, interval_low DOUBLE, interval_high DOUBLE,
   verdict VARCHAR NOT NULL, samples_to_decide BIGINT,
-  samples BIGINT, existing_samples BIGINT, decided_at BIGINT, exact BOOLEAN, p_within DOUBLE
+  samples BIGINT, existing_samples BIGINT, decided_at BIGINT, exact BOOLEAN, p_within DOUBLE,
+  predictor VARCHAR, explained DOUBLE
 );
 
 CREATE TABLE reward_terms (
