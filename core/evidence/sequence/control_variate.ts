@@ -18,7 +18,9 @@ export interface KnownSample {
 }
 
 /** How near the original was to another answer, larger is nearer; null: it did not say. */
-export function unsureness({ choice_log_likelihoods, log_likelihood }: SampleResult): number | null {
+export function unsureness(
+  { choice_log_likelihoods, log_likelihood }: SampleResult,
+): number | null {
   const [first, second] = choice_log_likelihoods?.toSorted((a, b) => b - a) ?? [];
   if (first !== undefined && second !== undefined) return finite(Math.exp(second - first));
   const p = Math.exp(log_likelihood ?? NaN);

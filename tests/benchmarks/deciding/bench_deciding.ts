@@ -27,7 +27,13 @@ import {
   rowOf,
   table,
 } from "./deciding_rows.ts";
-import { byTask, nearestTo, recordedTrials, repeated } from "./recorded_trials.ts";
+import {
+  byTask,
+  nearestTo,
+  type RecordedTrial,
+  recordedTrials,
+  repeated,
+} from "./recorded_trials.ts";
 import { byFixedInterval, bySequence, DROPS, fixedSize, LIMIT, simulate } from "./simulate.ts";
 
 const file = (path: string) => fileURLToPath(new URL(path, import.meta.url));
@@ -77,17 +83,21 @@ function betterRows(studies: number): DecidingRow[] {
 
 /**
  * The recorded trials nearest to the drops that are simulated, each on as many samples as it has, and on a
- * larger benchmark of which they are typical, there on each of its tasks alone too. All others tell how
- * often samples change.
+ * larger benchmark of which they are typical, there on each of its tasks alone too. All others tell where
+ * samples change.
  */
 async function recordedOf(root: string, studies: number): Promise<DecidingRow[]> {
   const trials = await recordedTrials(root);
   return nearestTo(DROPS, trials).flatMap((trial) => {
     const others = trials.filter((one) => one !== trial);
     if (others.length === 0) return [];
-    const larger = [trial, ...byTask(trial)].map((one) => repeated(one, POPULATIONS.at(-1)!));
-    return [trial, ...larger]
-      .flatMap((one) => recordedRows(one, others, studies, SEED, DISTANCE).map(told));
+    const rows = (one: RecordedTrial, beside: readonly RecordedTrial[]) =>
+      recordedRows(one, beside, studies, SEED, DISTANCE).map(told);
+    const larger = (one: RecordedTrial) => repeated(one, POPULATIONS.at(-1)!);
+    return [
+      ...[trial, larger(trial)].flatMap((one) => rows(one, others)),
+      ...byTask(trial).flatMap((one) => rows(larger(one), [])),
+    ];
   });
 }
 

@@ -1,10 +1,6 @@
 import { drawRates, fifthsOf, FLIPS, FLIPS_BY_FIFTH, simulateByMargin } from "./by_margin.ts";
 import { simulateAnswered, unsureBenchmark } from "./by_predictor.ts";
-import {
-  flipsByFifth,
-  placesByFifth,
-  type RecordedTrial,
-} from "./recorded_trials.ts";
+import { flipsByFifth, placesByFifth, type RecordedTrial } from "./recorded_trials.ts";
 import {
   byFixedInterval,
   bySequence,
@@ -102,8 +98,8 @@ export const RECORDED_WAYS = [
 ] as const;
 
 /**
- * A recorded trial decided by its scores, by drawing where the original was unsure as other trials of the
- * model showed it, and as the product does, by what the original answered.
+ * A recorded trial decided by its scores, as the product does by what the original answered, and by drawing
+ * where it was unsure as other trials of the model showed it; none: that is left out.
  */
 export function recordedRows(
   trial: RecordedTrial,
@@ -114,25 +110,18 @@ export function recordedRows(
 ): DecidingRow[] {
   const { name, differences } = trial;
   const setting = settingOf(differences);
-  const fixed = fixedSize(setting, distance);
+  const about = { ...setting, fixed: fixedSize(setting, distance), looked: null };
+  const half = Math.ceil(studies / 2);
+  const answered = simulateAnswered(trial, true, { limit: LIMIT, studies: half, seed });
+  const rows = [
+    deciding(name, differences, studies, seed, distance),
+    { source: `${name}${RECORDED_WAYS[1]}`, ...about, own: answered },
+  ];
+  if (others.length === 0) return rows;
   const fifths = placesByFifth(trial)
     .map((places) => Int8Array.from(places, (place) => differences[place]!));
-  const rates = drawRates(flipsByFifth(others));
-  return [
-    deciding(name, differences, studies, seed, distance),
-    {
-      ...{ source: `${name}${RECORDED_WAYS[0]}`, ...setting, fixed, looked: null },
-      own: simulateByMargin(fifths, rates, LIMIT, Math.ceil(studies / 2), seed),
-    },
-    {
-      ...{ source: `${name}${RECORDED_WAYS[1]}`, ...setting, fixed, looked: null },
-      own: simulateAnswered(trial, true, {
-        limit: LIMIT,
-        studies: Math.ceil(studies / 2),
-        seed,
-      }),
-    },
-  ];
+  const unsure = simulateByMargin(fifths, drawRates(flipsByFifth(others)), LIMIT, half, seed);
+  return [...rows, { source: `${name}${RECORDED_WAYS[0]}`, ...about, own: unsure }];
 }
 
 const COLUMNS = [

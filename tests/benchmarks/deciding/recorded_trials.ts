@@ -1,11 +1,5 @@
 import { join } from "node:path";
-import {
-  isDecisive,
-  mean,
-  replayStudy,
-  type SampleResult,
-  unsureness,
-} from "../../../core/mod.ts";
+import { isDecisive, mean, replayStudy, type SampleResult, unsureness } from "../../../core/mod.ts";
 import { openStore } from "../../../tracker/store/store.ts";
 import { readSamples } from "../../../tracker/store/rows/sample_file.ts";
 

@@ -145,7 +145,9 @@ const scoresOf = ({ samples, scores }: Benchmark) =>
   new Map(samples.map((one, i) => [sampleKey(one), scores[i]!]));
 
 Deno.test("the values that are bet on lie in their range, and over all that exist have the differences' mean", () => {
-  for (const benchmark of Object.values(BENCHMARKS).filter(({ at_hand }) => at_hand === undefined)) {
+  for (
+    const benchmark of Object.values(BENCHMARKS).filter(({ at_hand }) => at_hand === undefined)
+  ) {
     const { drawn: { batches, ranges } } = pairedSequence(
       sampleOrder(ordered(benchmark)),
       scoresOf(benchmark),
@@ -192,13 +194,15 @@ Deno.test("a rung has the values of the whole order as far as it goes, and none 
   const { drawn: all } = pairedSequence(whole, scores)!;
   assert.deepEqual(drawn, { batches: all.batches.slice(0, 2), ranges: all.ranges!.slice(0, 2) });
   const { available_samples: _, ...endless } = task!.plan;
-  for (const unknown of [
-    { ...task!, plan: { ...task!.plan, available_samples: 601 } },
-    { ...task!, plan: endless },
-    { ...task!, original: task!.original!.slice(1) },
-    { ...task!, original: task!.original!.map((one) => ({ ...one, sample_hash: "other" })) },
-    { plan: task!.plan, samples: task!.samples },
-  ]) {
+  for (
+    const unknown of [
+      { ...task!, plan: { ...task!.plan, available_samples: 601 } },
+      { ...task!, plan: endless },
+      { ...task!, original: task!.original!.slice(1) },
+      { ...task!, original: task!.original!.map((one) => ({ ...one, sample_hash: "other" })) },
+      { plan: task!.plan, samples: task!.samples },
+    ]
+  ) {
     const order = sampleOrder([unknown]);
     assert.equal(order.predictor, null);
     assert.equal(pairedSequence(order, scores)!.drawn.ranges, undefined);
