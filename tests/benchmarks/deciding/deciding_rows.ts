@@ -111,8 +111,8 @@ export function recordedRows(
   const { name, differences } = trial;
   const setting = settingOf(differences);
   const about = { ...setting, fixed: fixedSize(setting, distance), looked: null };
-  const half = Math.ceil(studies / 2);
-  const answered = simulateAnswered(trial, true, { limit: LIMIT, studies: half, seed });
+  const fewer = Math.ceil(studies / 5);
+  const answered = simulateAnswered(trial, true, { limit: LIMIT, studies: fewer, seed });
   const rows = [
     deciding(name, differences, studies, seed, distance),
     { source: `${name}${RECORDED_WAYS[1]}`, ...about, own: answered },
@@ -120,7 +120,7 @@ export function recordedRows(
   if (others.length === 0) return rows;
   const fifths = placesByFifth(trial)
     .map((places) => Int8Array.from(places, (place) => differences[place]!));
-  const unsure = simulateByMargin(fifths, drawRates(flipsByFifth(others)), LIMIT, half, seed);
+  const unsure = simulateByMargin(fifths, drawRates(flipsByFifth(others)), LIMIT, fewer, seed);
   return [...rows, { source: `${name}${RECORDED_WAYS[0]}`, ...about, own: unsure }];
 }
 
