@@ -60,6 +60,8 @@ class ApplyRequest:
     """The model before what rounded or pruned the parent, for a method that leads back to it."""
     layer_cache: str | None = None
     """Rounded layers, kept for every action that puts them together."""
+    given_path: str | None = None
+    """A checkpoint made elsewhere, for a method that takes one."""
     tool_python: str | None = None
     """Interpreter of the environment of the program that the method runs beside."""
     device: str = "cpu"
@@ -138,6 +140,7 @@ def context_of(request: ApplyRequest, layout: Layout, report: Report) -> Context
         student_dir=path(request.student_dir),
         reference_dir=path(request.reference_dir),
         layer_cache=path(request.layer_cache),
+        given_path=path(request.given_path),
         tool_python=request.tool_python,
     )
 

@@ -18,7 +18,7 @@ import numpy as np
 from pare_backends.checkpoint import Checkpoint
 from pare_backends.checkpoint.forms import TableTensor
 from pare_backends.checkpoint.forms.number_tables import table
-from pare_backends.checkpoint.forms.table import SCALE_BLOCK
+from pare_backends.checkpoint.forms.table import SCALE_BLOCK, BlockScales
 from pare_backends.checkpoint.stored import StoredTensors
 from pare_backends.conversion.check import (
     NOTHING,
@@ -196,27 +196,44 @@ def words(kind: str, double: bool) -> str:
     return f"{kind}{', doubly quantized' if double else ''}"
 
 
-def read_layer(stored: StoredTensors, layer: str) -> Layer:
-    """By what the files themselves say; raises where a part is gone."""
+def state_of(stored: StoredTensors, layer: str) -> dict[str, Any]:
+    """bitsandbytes' own words of a layer; raises where they are gone."""
     named = [name for name in stored if name.startswith(f"{layer}{STATE}")]
     if len(named) != 1:
         raise CallFailure("bad_input", f"{layer} has no quant_state in the files")
-    state = json.loads(bytes(stored[named[0]]).decode())
+    found: dict[str, Any] = json.loads(bytes(stored[named[0]]).decode())
+    return found
+
+
+def four_bits_of(
+    stored: StoredTensors, layer: str, state: dict[str, Any]
+) -> tuple[np.ndarray, BlockScales, np.ndarray, np.ndarray | None]:
+    """(codes, scales, the table of numbers, that of doubly quantized scales; None: they are not)."""
     absmax = part(stored, layer, ".weight.absmax")
-    double = "nested_offset" in state
-    if double:
-        of_scales = part(stored, layer, ".weight.nested_absmax")
-        each = np.repeat(of_scales, int(state["nested_blocksize"]))[: len(absmax)]
-        shares = part(stored, layer, ".weight.nested_quant_map")[absmax]
-        absmax = shares * each + np.float32(state["nested_offset"])
+    of_scales, nested = np.zeros(0, np.float32), None
+    if "nested_offset" in state:
+        offset = np.array([state["nested_offset"]], np.float32)
+        of_scales = np.concatenate([offset, part(stored, layer, ".weight.nested_absmax")])
+        nested = part(stored, layer, ".weight.nested_quant_map")
+    codes = part(stored, layer, ".weight").reshape(-1)
+    return codes, BlockScales(absmax, of_scales), part(stored, layer, ".weight.quant_map"), nested
+
+
+def read_layer(stored: StoredTensors, layer: str) -> Layer:
+    """By what the files themselves say; raises where a part is gone."""
+    state = state_of(stored, layer)
+    codes, (absmax, of_scales), numbers, nested = four_bits_of(stored, layer, state)
+    if nested is not None:
+        each = np.repeat(of_scales[1:], int(state["nested_blocksize"]))[: len(absmax)]
+        absmax = nested[absmax] * each + of_scales[0]
     return Layer(
         str(state["quant_type"]),
-        double,
+        nested is not None,
         int(state["blocksize"]),
         (int(state["shape"][0]), int(state["shape"][1])),
-        part(stored, layer, ".weight").reshape(-1),
+        codes,
         absmax,
-        part(stored, layer, ".weight.quant_map"),
+        numbers,
     )
 
 

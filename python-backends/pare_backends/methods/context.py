@@ -44,6 +44,8 @@ class Context:
     are named by all that they depend on, and written whole or not at all. None: there is none."""
     tool_python: str | None = None
     """Interpreter of the environment of the program that the method runs beside (`needs.tool`)."""
+    given_path: Path | None = None
+    """A checkpoint made elsewhere, of a method that takes one (`needs.given`); None: it is nowhere."""
     student_dir: Path | None = None
     """The smaller model that the user named, where it may take the original's place; None: there is
     none, or an action has changed the original already."""

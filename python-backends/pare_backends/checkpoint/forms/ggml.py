@@ -39,11 +39,18 @@ BLOCK_KINDS = {
     "Q4_K": BlockKind(12, 256, 144),
     "Q5_K": BlockKind(13, 256, 176),
     "Q6_K": BlockKind(14, 256, 210),
+    "IQ2_XXS": BlockKind(16, 256, 66),
+    "IQ2_XS": BlockKind(17, 256, 74),
     "IQ3_XXS": BlockKind(18, 256, 98),
+    "IQ1_S": BlockKind(19, 256, 50),
     "IQ4_NL": BlockKind(20, 32, 18),
     "IQ3_S": BlockKind(21, 256, 110),
     "IQ2_S": BlockKind(22, 256, 82),
     "IQ4_XS": BlockKind(23, 256, 136),
+    "IQ1_M": BlockKind(29, 256, 56),
+    "TQ1_0": BlockKind(34, 256, 54),
+    "TQ2_0": BlockKind(35, 256, 66),
+    "MXFP4": BlockKind(39, 32, 17),
 }
 
 

@@ -46,11 +46,18 @@ FILE_TYPES = {
     "Q4_K": LlamaFileType.MOSTLY_Q4_K_M,
     "Q5_K": LlamaFileType.MOSTLY_Q5_K_M,
     "Q6_K": LlamaFileType.MOSTLY_Q6_K,
+    "IQ1_S": LlamaFileType.MOSTLY_IQ1_S,
+    "IQ1_M": LlamaFileType.MOSTLY_IQ1_M,
+    "IQ2_XXS": LlamaFileType.MOSTLY_IQ2_XXS,
+    "IQ2_XS": LlamaFileType.MOSTLY_IQ2_XS,
     "IQ2_S": LlamaFileType.MOSTLY_IQ2_S,
     "IQ3_XXS": LlamaFileType.MOSTLY_IQ3_XXS,
     "IQ3_S": LlamaFileType.MOSTLY_IQ3_S,
     "IQ4_NL": LlamaFileType.MOSTLY_IQ4_NL,
     "IQ4_XS": LlamaFileType.MOSTLY_IQ4_XS,
+    "TQ1_0": LlamaFileType.MOSTLY_TQ1_0,
+    "TQ2_0": LlamaFileType.MOSTLY_TQ2_0,
+    "MXFP4": LlamaFileType.MOSTLY_MXFP4_MOE,
 }
 
 

@@ -1,0 +1,74 @@
+"""Call `inspect_given`: checkpoints made elsewhere, looked at before any work: what they hold by
+their headers, and whether each is one of the model."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pare_backends.checkpoint import Checkpoint, read
+from pare_backends.checkpoint.forms.floats import FLOAT_BITS
+from pare_backends.elsewhere.given import Given, form_words
+from pare_backends.elsewhere.opening import open_given
+from pare_backends.failures import CallFailure
+from pare_backends.models.layout import Layout, layout_of
+from pare_backends.progress import Report
+
+PARTS = {"linear": "linear", "expert": "linear", "embedding": "embedding", "head": "embedding"}
+
+
+@dataclass(frozen=True)
+class InspectGivenRequest:
+    """`inspect_given` of the wire."""
+
+    original_dir: str
+    given: list[dict[str, str]]
+
+
+def run(request: InspectGivenRequest, report: Report) -> dict[str, Any]:
+    """What each of them is, or why it is no trial of the model."""
+    original = Path(request.original_dir)
+    source, layout = read(original), layout_of(original)
+    found = []
+    for done, one in enumerate(request.given, start=1):
+        found.append(inspected(one, original, source, layout))
+        report.progress("look at checkpoints made elsewhere", done, len(request.given), "files")
+    return {"given": found}
+
+
+def inspected(
+    one: dict[str, str], original: Path, source: Checkpoint, layout: Layout
+) -> dict[str, Any]:
+    """`GivenFacts` of the wire, or the sentence that refuses it."""
+    try:
+        given = open_given(Path(one["path"]), one["file"], original, source, layout)
+    except CallFailure as failure:
+        return {"facts": None, "problem": failure.message, "hint": failure.hint}
+    facts = {
+        "content": one["content"],
+        "file": one["file"],
+        "kind": given.kind,
+        "file_bytes": sum(path.stat().st_size for path in given.files),
+        **stored_facts(given, layout),
+    }
+    return {"facts": facts, "problem": None, "hint": None}
+
+
+def stored_facts(given: Given, layout: Layout) -> dict[str, Any]:
+    """Forms and bytes by part."""
+    weight_bytes = {"linear": 0.0, "embedding": 0.0, "rest": 0.0}
+    forms: dict[str, list[dict[str, Any] | None]] = {"linear": [], "embedding": []}
+    for name, held in given.tensors.items():
+        tensor = name if held.like is None else f"{name}.weight"
+        part = PARTS.get(layout.role(tensor), "rest")
+        like = held.like
+        floats = math.prod(held.shape) * FLOAT_BITS // 8
+        weight_bytes[part] += floats if like is None else like.formula_bytes()
+        if part == "rest":
+            continue
+        words = None if like is None else form_words(like)
+        if words not in forms[part]:
+            forms[part].append(words)
+    return {"weight_bytes": weight_bytes, "forms": forms}

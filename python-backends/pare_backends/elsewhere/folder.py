@@ -1,0 +1,133 @@
+"""Directories of safetensors as checkpoints: floats, pare's own forms, and the layouts that other
+quantizers write. Which layout it is, its configuration says; its tensors must bear it out."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pare_backends.checkpoint.empty_model import load_config
+from pare_backends.checkpoint.files import kept_dtype, tensor_entries, weight_files
+from pare_backends.checkpoint.forms import GridTensor, StoredTensor, forms_by_layer
+from pare_backends.checkpoint.own_files import check_directory
+from pare_backends.checkpoint.stored import Entry, StoredTensors
+from pare_backends.elsewhere.given import Given, Held, refused
+from pare_backends.elsewhere.integers import compressed_layers, integer_layers
+from pare_backends.elsewhere.tables import float8_layers, four_bit_layers
+from pare_backends.failures import one_line
+from pare_backends.models.checks import check_adapter, packed_by, quantized_by, read_config
+
+OWN_FILES = ("quantize_config.json", "quant_config.json")
+"""What AutoGPTQ and AutoAWQ wrote their words into, beside a config.json that says nothing."""
+Layers = tuple[dict[str, Held], set[str], list[str]]
+"""Packed layers, the tensors that they are made of, and what is to be said of them."""
+
+
+def open_folder(directory: Path) -> Given:
+    """The directory's checkpoint; `CallFailure` where it is damaged, or of a layout that is not
+    read."""
+    check_directory(directory)
+    config = read_config(directory)
+    check_adapter(directory)
+    files = weight_files(directory)
+    if not files:
+        raise refused(directory.name, "it has no safetensors files")
+    entries = tensor_entries(files)
+    stored = StoredTensors(entries)
+    method, words = quantization(directory, config)
+    layers, used, notes = packed_layers(directory.name, method, words, stored, config)
+    plain = {name: entry for name, entry in entries.items() if name not in used}
+    packed = packed_by(plain)
+    if packed is not None:
+        raise refused(
+            directory.name, f"its config.json says nothing of {packed[0]}, a tensor of {packed[1]}"
+        )
+    floats = {name: floats_of(name, entry) for name, entry in plain.items()}
+    try:
+        said = load_config(directory)
+    except (ValueError, KeyError, TypeError, OSError) as error:
+        raise refused(directory.name, f"its config.json is not read: {one_line(error)}") from error
+    return Given(
+        kind=method or "floats",
+        files=tuple(files),
+        config=said,
+        dtype=kept_dtype(config, plain),
+        tensors={**layers, **floats},
+        directory=directory,
+        notes=tuple(notes),
+    )
+
+
+def quantization(directory: Path, config: Mapping[str, Any]) -> tuple[str | None, dict[str, Any]]:
+    """(who quantized it, None: nobody; the words of its configuration)."""
+    method = quantized_by(config)
+    if method is not None:
+        words = config.get("quantization_config") or config.get("compression_config") or {}
+        return method, dict(words)
+    for name in OWN_FILES:
+        path = directory / name
+        if path.is_file():
+            words = json.loads(path.read_text(encoding="utf-8"))
+            own = "gptq" if name == OWN_FILES[0] else "awq"
+            return str(words.get("quant_method") or own), dict(words)
+    return None, {}
+
+
+def packed_layers(
+    name: str,
+    method: str | None,
+    words: dict[str, Any],
+    stored: StoredTensors,
+    config: Mapping[str, Any],
+) -> Layers:
+    """The layers that are no plain floats, by the layout that the configuration names."""
+    kinds: Mapping[str, Callable[[], Layers]] = {
+        "gptq": lambda: integer_layers(name, "gptq", words, stored),
+        "awq": lambda: integer_layers(name, "awq", words, stored),
+        "auto-round": lambda: integer_layers(name, "auto-round", words, stored),
+        "intel/auto-round": lambda: integer_layers(name, "auto-round", words, stored),
+        "bitsandbytes": lambda: four_bit_layers(name, stored),
+        "fp8": lambda: float8_layers(name, words, stored),
+    }
+    if method == "compressed-tensors" and has_float8(stored):
+        return float8_layers(name, words, stored)
+    if method in kinds:
+        return kinds[method]()
+    if method not in (None, "compressed-tensors"):
+        known = ", ".join([*kinds, "compressed-tensors"])
+        raise refused(name, f"it is quantized by {method}, and what is read is {known}")
+    return own_layers(name, stored, {**config, "quantization_config": words} if words else config)
+
+
+def has_float8(stored: StoredTensors) -> bool:
+    """Whether weights lie as 8-bit floats."""
+    return any(entry.dtype == "F8_E4M3" for entry in stored.entries.values())
+
+
+def own_layers(name: str, stored: StoredTensors, config: Mapping[str, Any]) -> Layers:
+    """Layers in pare's own forms, compressed-tensors' integers among them."""
+    layers, used = compressed_layers(name, stored, config)
+    for layer, form in forms_by_layer(stored.entries).items():
+        if form is not GridTensor:
+            layers[layer] = held_as(form.read(stored, layer, config))
+            used.update(f"{layer}{part}" for part in form.PARTS)
+    return layers, used, []
+
+
+def held_as(tensor: StoredTensor) -> Held:
+    """A tensor that is read already."""
+    return Held(tensor.shape, tensor, lambda: tensor)
+
+
+def floats_of(name: str, entry: Entry) -> Held:
+    """A tensor of plain floats."""
+
+    def read() -> np.ndarray:
+        return StoredTensors({name: entry})[name]
+
+    return Held(entry.shape, None, read)
+
