@@ -81,6 +81,18 @@ function addRunCommands(program: Command): void {
   );
 }
 
+/** `pare add`. */
+function addAddCommand(program: Command): void {
+  withJson(withStore(
+    program.command("add").description("try checkpoints that were made elsewhere in a study")
+      .argument("<study>", "its id")
+      .argument("<checkpoint...>", "of its model: GGUF files, directories, names on the hub")
+      .option("--output <dir>", "where report and figures go"),
+  )).action(async (study: string, checkpoints: string[], options) =>
+    (await import("./commands/study/add.ts")).addCommand(study, checkpoints, options)
+  );
+}
+
 /** Ways out of the store. */
 function addQueryCommands(program: Command): void {
   withStore(
@@ -247,7 +259,7 @@ function addKnownCommands(program: Command): void {
 /** Commands by what a person wants to do; help shows them in this order. */
 const GROUPS: Readonly<Record<string, readonly string[]>> = {
   "Set up:": ["setup", "doctor", "complete"],
-  "Start, and go on:": ["run", "stages", "resume", "demo", "evaluate", "score"],
+  "Start, and go on:": ["run", "add", "stages", "resume", "demo", "evaluate", "score"],
   "Choose what to ask for:": ["plugins", "datasets", "rules", "profiles", "schema"],
   "Look:": ["board", "studies", "show", "status", "log", "note", "sql"],
   "Compare and decide:": ["compare", "weigh", "sensitivity", "mix"],
@@ -291,6 +303,7 @@ async function buildProgram(words: readonly string[]): Promise<Command> {
     .exitOverride()
     .configureOutput({ outputError: (text, write) => write(text.replace(/^error: /, "pare: ")) });
   addRunCommands(program);
+  addAddCommand(program);
   addStagesCommand(program, { withRunOptions, withShowOptions: (one) => withJson(withStore(one)) });
   addQueryCommands(program);
   addImportCommands(program.command("import").description("take runs of another tracker over"));

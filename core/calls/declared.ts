@@ -1,17 +1,18 @@
 /** Every call, by its name. A new one is a file of this folder and a line here; Python finds its own by name. */
 export { apply } from "./declared/apply.ts";
-export { check_conversion } from "./declared/check_conversion.ts";
-export { convert } from "./declared/convert.ts";
+export { check_conversion } from "./declared/conversion/check_conversion.ts";
+export { convert } from "./declared/conversion/convert.ts";
 export { describe } from "./declared/describe.ts";
 export { evaluate } from "./declared/evaluate.ts";
 export { find_tasks } from "./declared/find_tasks.ts";
 export { import_model } from "./declared/import_model.ts";
 export { inspect_device } from "./declared/inspect_device.ts";
+export { inspect_given } from "./declared/inspect_given.ts";
 export { make_form } from "./declared/make_form.ts";
 export { mix } from "./declared/mix.ts";
 export { prepare_data } from "./declared/prepare_data.ts";
 export { prove_runtime } from "./declared/prove_runtime.ts";
-export { push_model } from "./declared/push_model.ts";
+export { push_model } from "./declared/conversion/push_model.ts";
 export { read_scores } from "./declared/read_scores.ts";
 export { runtime_logits } from "./declared/runtime_logits.ts";
 export { score } from "./declared/score.ts";

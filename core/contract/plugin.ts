@@ -115,6 +115,9 @@ export interface Method<K extends Knobs = Knobs> {
     /** It leads back to what rounding or pruning changed: the model before the latest such actions in
      * a row, a trained or cut one where the chain made one, which is a part of what its key hashes. */
     readonly reference?: true;
+    /** It takes a checkpoint that the user gave, which its knobs name by its content: no search
+     * proposes it. */
+    readonly given?: true;
     /** It finds again what it rounded for another action: files named by all they depend on. */
     readonly keeps_layers?: true;
     readonly gpu: boolean;
@@ -125,6 +128,9 @@ export interface Method<K extends Knobs = Knobs> {
   readonly order: Order;
   /** What tells these parameters from others, in words for names and tables: "4-bit", "g64". */
   label?(params: ParamsOf<K>): readonly string[];
+  /** What names a trial of these parameters alone, such as the file that was given; absent: method
+   * and label do. */
+  title?(params: ParamsOf<K>): string;
   /** What to do where quality was lost or memory exceeded, as a sentence without a full stop. */
   hint?(about: HintAbout, params: ParamsOf<K>): string | null;
   /** Whether the method itself can work on this model and machine. */

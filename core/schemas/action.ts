@@ -39,6 +39,7 @@ export const ResolvedAction = z.strictObject({
   label: z.array(z.string()).optional().describe(
     "what tells the parameters from others, in the method's words: 4-bit, g64",
   ),
+  title: z.string().optional().describe("what names it in the place of method and label"),
 });
 export type ResolvedAction = z.infer<typeof ResolvedAction>;
 

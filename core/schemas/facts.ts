@@ -111,6 +111,24 @@ export const OwnFacts = ModelFacts.omit({
   notes: true,
 });
 
+/** A checkpoint of the same model that was made elsewhere, as its files' headers tell it. */
+export const GivenFacts = z.strictObject({
+  content: z.string().regex(/^[0-9a-f]{16}$/).describe("hash of its files: what it is known by"),
+  file: z.string().describe("its file's name, its folder's, or its name on the hub"),
+  kind: z.string().describe("who wrote it so: GGUF, gptq, awq, floats and others"),
+  file_bytes: z.int().describe("of its weights as they were given"),
+  weight_bytes: z.strictObject({
+    linear: z.number(),
+    embedding: z.number(),
+    rest: z.number(),
+  }).describe("of its parts as pare stores them, by the forms' formulas"),
+  forms: z.strictObject({
+    linear: z.array(z.looseObject({ form: z.string() }).nullable()),
+    embedding: z.array(z.looseObject({ form: z.string() }).nullable()),
+  }).describe("how its parts are stored; null: as floats"),
+});
+export type GivenFacts = z.infer<typeof GivenFacts>;
+
 /** What the machine is and has free. Gigabytes are 1e9 bytes. */
 export const DeviceFacts = z.strictObject({
   device: z.enum(["cpu", "cuda"]),
@@ -155,6 +173,9 @@ export const Facts = z.strictObject({
   device: DeviceFacts,
   tools: z.array(z.string()).optional().describe(
     "environments of programs that methods run beside and that are made here; absent: in old records",
+  ),
+  given: z.array(GivenFacts).optional().describe(
+    "checkpoints made elsewhere that are trials of the study; absent: none are",
   ),
   dataset: DatasetFacts,
 });

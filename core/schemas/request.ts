@@ -35,6 +35,13 @@ export const Sampling = z.strictObject({
 });
 export type Sampling = z.infer<typeof Sampling>;
 
+/** A checkpoint of the same model that was made elsewhere: an action that takes it as it is. */
+const GivenCheckpoint = z.strictObject({
+  checkpoint: z.string().min(1).describe("its GGUF file, its directory, or its Hugging Face name"),
+}).transform(({ checkpoint }) => ({
+  actions: [{ agent: "elsewhere", method: "as_given", params: { file: checkpoint } }],
+}));
+
 const counts = {
   proxy: z.int().positive().optional(),
   full: z.int().positive().optional(),
@@ -173,9 +180,9 @@ export const RunRequest = z.strictObject({
     "how much a task counts in the mean over tasks, such as {mmlu: 2}; default 1",
   ),
   methods: z.array(z.string()).optional().describe("only these methods"),
-  strategies: z.array(Strategy.omit({ strategy_id: true, origin: true })).default([]).describe(
-    "strategies to run first, before the seeds",
-  ),
+  strategies: z.array(
+    z.union([Strategy.omit({ strategy_id: true, origin: true }), GivenCheckpoint]),
+  ).default([]).describe("strategies, and checkpoints made elsewhere, to run first"),
   rules: StrategyRules.optional().describe(
     "what is tried after those, before the seeds, in which case; default: what `pare rules` prints; " +
       "[]: none",

@@ -120,7 +120,9 @@ function roles(entry: AgentMethod, facts: Facts) {
  * alone. A method that can do both stands in both, with the knobs that are left to it there.
  */
 export function chainSlots(methods: readonly AgentMethod[], facts: Facts): Slot[] {
-  const known = methods.map((entry) => ({
+  // What a user gives is no point of the space.
+  const searched = methods.filter(({ method }) => method.needs.given !== true);
+  const known = searched.map((entry) => ({
     ...roles(entry, facts),
     effect: entry.method.order.effect,
   }));

@@ -178,7 +178,12 @@ export function resolveAction(
     );
   }
   const label = [...method.label?.(params) ?? []];
-  return { agent, method: method.name, params, resolved, ...(label.length > 0 ? { label } : {}) };
+  const title = method.title?.(params);
+  return {
+    ...{ agent, method: method.name, params, resolved },
+    ...(label.length > 0 ? { label } : {}),
+    ...(title === undefined ? {} : { title }),
+  };
 }
 
 /**

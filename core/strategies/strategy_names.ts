@@ -17,8 +17,11 @@ export function strategyKey(
     .join("+");
 }
 
-/** Method and what its label says of the parameters: `rtn-embedding-8bit`. */
-function actionWords({ method, label = [] }: Pick<ResolvedAction, "method" | "label">): string {
+type Named = Pick<ResolvedAction, "method" | "label" | "title">;
+
+/** Method and what its label says of the parameters: `rtn-embedding-8bit`; or its title. */
+function actionWords({ method, label = [], title }: Named): string {
+  if (title !== undefined) return title.replace(/[^A-Za-z0-9._-]+/g, "-");
   const name = method.toLowerCase().replace(/[^a-z0-9]+/g, "-");
   return [name, ...label.map((word) => word.toLowerCase().replace(/[^a-z0-9.]+/g, ""))].join("-");
 }
@@ -34,7 +37,7 @@ export function trialName(number: number): string {
  */
 export function readableId(
   number: number,
-  actions: readonly Pick<ResolvedAction, "method" | "label">[],
+  actions: readonly Named[],
 ): string {
   return `s${String(number).padStart(2, "0")}-${actions.map(actionWords).join("+")}`;
 }

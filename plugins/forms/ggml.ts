@@ -9,6 +9,11 @@ export interface GgmlForm extends StoredForm {
   readonly bits: number;
 }
 
+/** Of its speed in any other runtime. */
+export const DECODED =
+  "llama.cpp alone multiplies by its blocks: elsewhere they are decoded to floats " +
+  "when the model is loaded, which take a float's bytes in memory and run no faster";
+
 /** Weights of a block, and its bytes. */
 const BLOCKS = {
   Q4_0: [32, 18],

@@ -9,7 +9,7 @@ import {
   weightBytes,
   withWeightBytes,
 } from "../../core/mod.ts";
-import { type BlockKind, blockWeights, type GgmlForm, matrixBytes } from "../forms/ggml.ts";
+import { type BlockKind, blockWeights, DECODED, type GgmlForm, matrixBytes } from "../forms/ggml.ts";
 import { dividesRows, linearRows, modelMemory, packsLinearLayers, roundsOnce } from "./_groups.ts";
 import {
   assignedKinds,
@@ -40,8 +40,6 @@ const SECONDS_A_WEIGHT_AND_WINDOW = 6e-9;
 const SECONDS_A_WEIGHT_BY_FISHER = 1e-6;
 /** Far outliers in blocks of two bits leave a layer this near to itself; another layer has about 0. */
 const LEAST_COSINE = 0.3;
-const DECODED = "llama.cpp alone multiplies by its blocks: elsewhere they are decoded to floats " +
-  "when the model is loaded, which take a float's bytes in memory and run no faster";
 
 /** What an assignment looks like; mixing/assignment.py of the Python half reads it. */
 const ASSIGNMENT = "[A-Z0-9_]{4,7}=[0-9,-]+( [A-Z0-9_]{4,7}=[0-9,-]+){0,31}";

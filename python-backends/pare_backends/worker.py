@@ -64,20 +64,26 @@ def set_threads(threads: int | None) -> int:
     return count
 
 
-def known_calls() -> list[str]:
-    """Names of the calls: each is a file of `calls/` with a function `run(request, report)`."""
-    return sorted(file.stem for file in (Path(__file__).parent / "calls").glob("[a-z]*.py"))
+def known_calls() -> dict[str, str]:
+    """Modules of the calls by name: each is a file below `calls/` with a function
+    `run(request, report)`."""
+    package = Path(__file__).parent
+    files = sorted((package / "calls").rglob("[a-z]*.py"), key=lambda file: file.stem)
+    return {
+        file.stem: ".".join(file.relative_to(package.parent).with_suffix("").parts)
+        for file in files
+    }
 
 
 def run_call(request: WorkerRequest, emit: EventWriter) -> None:
     """Runs the request's call; its result or its failure is the last event."""
     call = str(request.request.get("call"))
     if call not in known_calls():
-        raise CallFailure("bad_input", unknown_name("call", call, known_calls()))
+        raise CallFailure("bad_input", unknown_name("call", call, list(known_calls())))
     emit({"event": "started", "request_id": request.request_id, "call": call})
     report = Report(emit, set_threads(request.threads))
     with report.span("import", library=True):
-        module = importlib.import_module(f"pare_backends.calls.{call}")
+        module = importlib.import_module(known_calls()[call])
     cls = typing.get_type_hints(module.run)["request"]
     payload = {key: value for key, value in request.request.items() if key != "call"}
     result: Any = module.run(build(cls, payload, call), report)

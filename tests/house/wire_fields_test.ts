@@ -58,13 +58,13 @@ async function read() {
     {},
     ...[...sources.values()].map((s) => s.dataclasses),
   );
+  const paths = [...sources.keys()].filter((path) => path.includes("pare_backends/calls/"));
+  const nameOf = (path: string) => path.replace(/^.*\/(\w+)\.py$/, "$1");
   const callOf = (name: string) => {
-    const path = `python-backends/pare_backends/calls/${name}.py`;
+    const path = paths.find((one) => nameOf(one) === name) ?? `calls/${name}.py`;
     return { path, source: sources.get(path) };
   };
-  const files = [...sources.keys()].flatMap((path) =>
-    /pare_backends\/calls\/(\w+)\.py$/.exec(path)?.[1] ?? []
-  );
+  const files = paths.map(nameOf);
   return { classes, callOf, files };
 }
 

@@ -18,7 +18,7 @@ from random_models import write_model
 from safetensors.numpy import load_file, save_file
 from tiny_model import tiny_dir
 
-from pare_backends.calls import check_conversion, convert
+from pare_backends.calls.conversion import check_conversion, convert
 from pare_backends.checkpoint import Checkpoint, GridTensor, read, write
 from pare_backends.conversion.formats import FORMATS
 from pare_backends.failures import CallFailure

@@ -21,7 +21,7 @@ def test_the_formats_are_known_where_gguf_is_not_installed() -> None:
     """As in the environment that writes OpenVINO folders."""
     code = (
         "import sys; sys.modules['gguf'] = None;"
-        "from pare_backends.calls import convert, check_conversion"
+        "from pare_backends.calls.conversion import convert, check_conversion"
     )
     subprocess.run([sys.executable, "-c", code], check=True, env=worker_environment())
 

@@ -12,7 +12,7 @@ from safetensors.numpy import load_file
 from test_conversion import UP, Q, found, layers, made
 from tiny_model import tiny_dir
 
-from pare_backends.calls import convert
+from pare_backends.calls.conversion import convert
 from pare_backends.checkpoint import BitmaskTensor, StoredTensor, read, write
 from pare_backends.failures import CallFailure
 from pare_backends.progress import silent_report

@@ -88,9 +88,10 @@ def whole(scaled: bool = False) -> Path:
 def rewritten(
     path: Path,
     keys: dict[str, Any] | None = None,
-    without: str | None = None,
+    without: str | tuple[str, ...] = (),
     tensors: dict[str, np.ndarray] | None = None,
     given: Path | None = None,
+    words: list[str] | None = None,
     **options: Any,
 ) -> Path:
     """The file with other keys and tensors."""
@@ -104,8 +105,10 @@ def rewritten(
     kinds = {bool: "BOOL", int: "UINT32", float: "FLOAT32", str: "STRING"}
     for name, value in (keys or {}).items():
         writer.add_key_value(name, value, GGUFValueType[kinds[type(value)]])
+    if words is not None:
+        writer.add_token_list(words)
     for one in reader.tensors:
-        if one.name != without:
+        if one.name not in ((without,) if isinstance(without, str) else without):
             writer.add_tensor(one.name, one.data, raw_dtype=one.tensor_type)
     for name, values in (tensors or {}).items():
         writer.add_tensor(name, values)

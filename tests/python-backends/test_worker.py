@@ -18,8 +18,9 @@ ROOT = Path(describe.__file__).parents[2]
 
 def test_the_calls_are_the_files_of_their_folder() -> None:
     assert {"apply", "evaluate", "inspect_device"} <= set(known_calls())
-    for name in known_calls():
-        assert (ROOT / "pare_backends" / "calls" / f"{name}.py").is_file()
+    for name, module in known_calls().items():
+        assert (ROOT / Path(*module.split("."))).with_suffix(".py").is_file()
+        assert module.endswith(f".{name}")
 
 
 @pytest.mark.parametrize("name", ["evaluat", "../evaluate", "os", "", None])

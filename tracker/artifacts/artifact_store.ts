@@ -1,5 +1,5 @@
 import { dirname, join, relative, resolve } from "node:path";
-import { type Artifact, UsageError } from "../../core/mod.ts";
+import { type Artifact, type FileChecksum, UsageError } from "../../core/mod.ts";
 import {
   artifactId,
   type ArtifactPaths,
@@ -45,6 +45,8 @@ export interface ArtifactStore {
   discard(directory: string): Promise<void>;
   /** A model directory of the user's: it stays where it is and is never removed. */
   adopt(directory: string, meta: ArtifactMeta): Promise<Artifact>;
+  /** Checksums of files of the user's, read whole only once. */
+  checksums(directory: string, names: readonly string[]): Promise<FileChecksum[]>;
   /** What is wrong with an artifact's files against their checksums; empty: nothing. */
   verifyChecksums(artifact: Artifact): Promise<string[]>;
   gc(options: GarbageOptions): Promise<GarbageReport>;
@@ -132,6 +134,7 @@ export async function openArtifactStore(
     commit: (written, meta) => commit(opened, written, meta),
     discard: remove,
     adopt: (there, meta) => adopt(opened, there, meta),
+    checksums: (there, names) => hashExternal(paths, there, names),
     verifyChecksums: (artifact) => verifyWhole(opened, artifact),
     gc: (options) => collectGarbage(paths, options),
     claimants: () => claimants(paths.stores),

@@ -17,15 +17,16 @@ async function readKnown(path: string): Promise<Known> {
   }
 }
 
-/** Checksums of the files of a model directory that is the user's. */
+/** Checksums of the files of a model directory that is the user's: of all, or of those that are named. */
 export async function hashExternal(
   paths: ArtifactPaths,
   directory: string,
+  names?: readonly string[],
 ): Promise<FileChecksum[]> {
   const known = await readKnown(paths.hashes);
   const files: FileChecksum[] = [];
   let added = false;
-  for (const path of await listFiles(directory, { hidden: false })) {
+  for (const path of names ?? await listFiles(directory, { hidden: false })) {
     const absolute = join(directory, path);
     const { size, mtime, ino } = await Deno.stat(absolute);
     const stamp = `${size} ${mtime?.getTime() ?? 0} ${ino ?? 0}`;

@@ -57,6 +57,16 @@ function sentence(issue: z.core.$ZodIssue, document: unknown, kind: RunKind): st
     return issue.keys.map((key) => unknownName(where, key, namesAt(issue.path, kind))).join("; ");
   }
   const value = valueAt(document, issue.path);
+  if (issue.code === "invalid_union" && issue.errors.length > 0) {
+    // The way of writing it that fits best: with fewest fields that are none of it.
+    const strange = (errors: readonly z.core.$ZodIssue[]) =>
+      errors.flatMap((one) => one.code === "unrecognized_keys" ? one.keys : []).length;
+    const [nearest] = issue.errors.toSorted((a, b) => strange(a) - strange(b));
+    return nearest!.map((one) => {
+      const whole = { ...one, path: [...issue.path, ...one.path] };
+      return sentence(whole, document, kind);
+    }).join("; ");
+  }
   if (value === undefined) return `Cannot start without "${field}": it is not given`;
   if (issue.code === "invalid_value" && typeof value === "string") {
     return unknownName(`value of "${field}"`, value, issue.values.map(String));

@@ -1,4 +1,5 @@
 import {
+  type Action,
   givenLimits,
   type JournalRecord,
   kindOf,
@@ -60,6 +61,7 @@ export function resumedRequest(
   request: RunRequest,
   limits: StudyLimits,
   study_id: string,
+  add: readonly string[] = [],
 ): StudyRequest {
   const [first] = givenLimits(limits);
   const { needs, does } = kindOf(request);
@@ -68,7 +70,18 @@ export function resumedRequest(
       `Cannot resume ${study_id} with ${LIMIT_OPTIONS[first]} as it ${does}: it has no limit`,
     );
   }
-  return StudyRequest.parse(withLimits(request, limits));
+  if (add.length > 0 && !needs.methods) {
+    throw new UsageError(`Cannot add checkpoints to ${study_id} as it ${does}`);
+  }
+  const strategies = [...request.strategies, ...add.map((checkpoint) => ({ checkpoint }))];
+  return StudyRequest.parse({ ...withLimits(request, limits), strategies });
+}
+
+/** The actions of every trial that a study began. */
+export function recordedActions(records: readonly JournalRecord[]): Action[] {
+  return records.flatMap((record) =>
+    record.type === "trial_opened" ? record.strategy?.actions ?? [] : []
+  );
 }
 
 /** The facts that a study was opened with, and its request with the limits that were set last. */

@@ -7,7 +7,7 @@ import {
 import { type ArtifactStore, openArtifactStore } from "../artifacts/artifact_store.ts";
 import { checkStudy } from "../lab/check_study.ts";
 import { discoverPlugins } from "../lab/discover.ts";
-import { findStudy, openedRecord, resumedRequest } from "../lab/find_study.ts";
+import { findStudy, openedRecord, recordedActions, resumedRequest } from "../lab/find_study.ts";
 import { checkHome, findHome, type Home } from "../ground/home.ts";
 import { type LabMirror, openLabMirror } from "../exchange/mlflow/lab_mirror.ts";
 import { type LabStore, openLabStore, type StoreInUse } from "../lab/lab_store.ts";
@@ -74,8 +74,16 @@ export interface Lab {
    * again, as of a notebook's cell that is run twice, gives the session that it gave.
    */
   open(request: StudyRequestInput, name?: string): Promise<StudySession>;
-  /** Takes up a study that was stopped, the latest where none is named; limits may be set anew. */
-  resume(study_id?: string, limits?: StudyLimits): Promise<StudySession>;
+  /**
+   * Takes up a study that was stopped, the latest where none is named; limits may be set anew, and
+   * checkpoints of its model that were made elsewhere added, by path or hub name: the last strategies
+   * of its request are those.
+   */
+  resume(
+    study_id?: string,
+    limits?: StudyLimits,
+    add?: readonly string[],
+  ): Promise<StudySession>;
   /** A study as its journal tells it; the latest where none is named. */
   view(study_id?: string): Promise<StudyView>;
   studies(): Promise<Rows<StudySummary>>;
@@ -185,14 +193,16 @@ async function makeLab(options: LabOptions): Promise<OwnLab> {
       };
       return await sessions(JSON.stringify([name, input]), begin);
     },
-    async resume(study_id, limits = {}) {
+    async resume(study_id, limits = {}, add = []) {
       const { store: there, id } = await findStudy(await store.current(), study_id);
       const take = async () => {
-        const { request, spec } = openedRecord(await there.journalOf(id), id);
-        const again = resumedRequest(request, limits, id);
-        return await setUp(opened, again, id, { limits, begun: spec });
+        const records = await there.journalOf(id);
+        const begun = openedRecord(records, id);
+        const actions = recordedActions(records);
+        const again = resumedRequest(begun.request, limits, id, add);
+        return await setUp(opened, again, id, { limits, begun, actions });
       };
-      return await sessions(JSON.stringify(["resume", id, limits]), take);
+      return await sessions(JSON.stringify(["resume", id, limits, add]), take);
     },
     async view(study_id) {
       const { store: there, id } = await findStudy(await store.current(), study_id);

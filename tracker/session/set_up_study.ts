@@ -1,4 +1,6 @@
 import {
+  type Action,
+  type Facts,
   kindOf,
   memoryRefusal,
   type Registry,
@@ -16,6 +18,7 @@ import { withEarlierLadder } from "../lab/data/earlier_ladder.ts";
 import { withFoundTasks } from "../lab/data/find_tasks.ts";
 import { type ReadDataset, readDataset } from "../lab/data/inspect_dataset.ts";
 import { discoverPlugins } from "../lab/discover.ts";
+import { withGiven } from "../lab/given/given_checkpoints.ts";
 import { provenanceOf } from "../lab/provenance.ts";
 import type { CallRunner } from "../lab/runner/call_runner.ts";
 import { budgetRefusal } from "../lab/runner/energy_meter.ts";
@@ -76,10 +79,14 @@ export async function checkedTools(
   return { tools: { ...tools, registry }, runner };
 }
 
-/** A study that goes on: the limits that are set anew, and the spec that it began with. */
+/** A study that goes on. */
 interface TakenUp {
+  /** Set anew. */
   readonly limits?: StudyLimits;
-  readonly begun?: Spec;
+  /** What it began with. */
+  readonly begun?: { readonly spec: Spec; readonly facts: Facts };
+  /** Actions of the trials that it has begun. */
+  readonly actions?: readonly Action[];
 }
 
 /** Refuses a study that another process writes before minutes of set-up, and not behind them. */
@@ -120,7 +127,7 @@ async function sessionInput(
   setting_up: AbortSignal,
   asked: AskedStudy,
   study_id: string,
-  { limits = {}, begun }: TakenUp,
+  { limits = {}, begun, actions = [] }: TakenUp,
 ): Promise<SessionInput> {
   const { home, store, mlflow, options } = opened;
   const { tools, runner } = await checkedTools(opened, setting_up, study_id, asked);
@@ -130,21 +137,24 @@ async function sessionInput(
   const gguf = model_name === "demo" || smaller === "demo"
     ? await ensureDemoModel(home.root, { offline, onProgress, signal: setting_up })
     : undefined;
-  const { facts, baseline, student } = await gatherFacts(
-    tools,
-    runner,
-    asked.request,
-    asked.dataset.facts,
-    gguf,
-  );
-  const { request, assumptions } = await withEarlierLadder(asked.request, facts, study_id, store);
+  const start = await gatherFacts(tools, runner, asked.request, asked.dataset.facts, gguf);
+  const { baseline, student } = start;
+  const { facts, ...given } = await withGiven(tools, runner, {
+    ...{ request: asked.request, facts: start.facts, baseline, begun: actions },
+    known: begun?.facts.given ?? [],
+  });
+  const { request, assumptions } = await withEarlierLadder(given.request, facts, study_id, store);
   const refusal = memoryRefusal(facts) ?? budgetRefusal(request, facts.device);
   if (refusal !== null) throw new UsageError(refusal);
   const kind = kindOf(request);
   const inferred = kind.spec(request, facts, registry);
-  const spec = { ...inferred, assumptions: [...inferred.assumptions, ...assumptions] };
+  const spec = {
+    ...inferred,
+    assumptions: [...inferred.assumptions, ...given.assumptions, ...assumptions],
+    warnings: [...inferred.warnings, ...given.warnings],
+  };
   const samplers = studySamplers(request, registry);
-  const needed = neededEnvironments(registry, begun ?? spec, kind.needs, samplers);
+  const needed = neededEnvironments(registry, begun?.spec ?? spec, kind.needs, samplers);
   await makeEnvironments(tools.client, needed);
   const hashes = Object.fromEntries(
     [...needed.keys()].map((name) => [name, usedHash(name, registry.environments.get(name))]),

@@ -29,6 +29,7 @@ export const apply = defineCall("apply", {
       "the model before the latest actions that rounded or pruned the parent",
     ),
     layer_cache: z.string().nullable().optional().describe("the parent's rounded layers, kept"),
+    given_path: z.string().optional().describe("a checkpoint made elsewhere, for what takes one"),
     tool_python: z.string().optional().describe(
       "interpreter of the environment of the program that the method runs beside",
     ),

@@ -9,11 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from pare_backends.checkpoint import Checkpoint, read
+from pare_backends.checkpoint.empty_model import trusts_remote_code
 from pare_backends.checkpoint.forms.floats import FLOAT_BITS
-from pare_backends.elsewhere.given import Given, form_words
+from pare_backends.elsewhere.given import Given, form_words, refused
 from pare_backends.elsewhere.opening import open_given
 from pare_backends.failures import CallFailure
 from pare_backends.models.layout import Layout, layout_of
+from pare_backends.models.sources import OWN_NAMES, find_source
 from pare_backends.progress import Report
 
 PARTS = {"linear": "linear", "expert": "linear", "embedding": "embedding", "head": "embedding"}
@@ -24,7 +26,8 @@ class InspectGivenRequest:
     """`inspect_given` of the wire."""
 
     original_dir: str
-    given: list[dict[str, str]]
+    names: list[str]
+    """GGUF files, directories, names on the hub."""
 
 
 def run(request: InspectGivenRequest, report: Report) -> dict[str, Any]:
@@ -32,28 +35,34 @@ def run(request: InspectGivenRequest, report: Report) -> dict[str, Any]:
     original = Path(request.original_dir)
     source, layout = read(original), layout_of(original)
     found = []
-    for done, one in enumerate(request.given, start=1):
-        found.append(inspected(one, original, source, layout))
-        report.progress("look at checkpoints made elsewhere", done, len(request.given), "files")
+    for done, name in enumerate(request.names, start=1):
+        found.append(inspected(name, original, source, layout, report))
+        report.progress("look at checkpoints made elsewhere", done, len(request.names), "files")
     return {"given": found}
 
 
 def inspected(
-    one: dict[str, str], original: Path, source: Checkpoint, layout: Layout
+    name: str, original: Path, source: Checkpoint, layout: Layout, report: Report
 ) -> dict[str, Any]:
-    """`GivenFacts` of the wire, or the sentence that refuses it."""
+    """What one is, or the sentence that refuses it."""
+    path: Path | None = None
     try:
-        given = open_given(Path(one["path"]), one["file"], original, source, layout)
+        found = find_source(name, trusts_remote_code(), report, packed=True)
+        path = found.path
+        if path is None or found.kind in OWN_NAMES:
+            raise refused(name, "it is no file, no directory and no name on the hub")
+        file = name if found.kind == "hub" else Path(name).name
+        given = open_given(path, file, original, source, layout)
     except CallFailure as failure:
-        return {"facts": None, "problem": failure.message, "hint": failure.hint}
+        hint = failure.hint
+        return {"path": None, "facts": None, "problem": failure.message, "hint": hint}
     facts = {
-        "content": one["content"],
-        "file": one["file"],
+        "file": file,
         "kind": given.kind,
         "file_bytes": sum(path.stat().st_size for path in given.files),
         **stored_facts(given, layout),
     }
-    return {"facts": facts, "problem": None, "hint": None}
+    return {"path": str(path), "facts": facts, "problem": None, "hint": None}
 
 
 def stored_facts(given: Given, layout: Layout) -> dict[str, Any]:

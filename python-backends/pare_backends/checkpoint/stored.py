@@ -129,6 +129,9 @@ class StoredTensors(Mapping[str, np.ndarray]):
     def __len__(self) -> int:
         return len(self.entries) + len(self.made)
 
+    def __contains__(self, name: object) -> bool:
+        return name in self.made or name in self.entries  # unread, as Mapping's own would not be
+
     def kind(self, name: str) -> str | None:
         """safetensors' name of a tensor's type on disk; None of one that is in memory."""
         return None if name in self.made else self.entries[name].dtype

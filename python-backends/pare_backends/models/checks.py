@@ -64,8 +64,10 @@ def read_config(directory: Path) -> dict[str, Any]:
     return config
 
 
-def check_config(source: Path | str, config: dict[str, Any], trust_remote_code: bool) -> None:
-    """Raises for a checkpoint's own code and for one that is compressed already.
+def check_config(
+    source: Path | str, config: dict[str, Any], trust_remote_code: bool, packed: bool = False
+) -> None:
+    """Raises for a checkpoint's own code and, unless it may be packed, for one that is compressed.
 
     source: the directory, or the name on the hub, as the sentence calls it
     """
@@ -91,6 +93,8 @@ def check_config(source: Path | str, config: dict[str, Any], trust_remote_code: 
             " (transformers_weights), which is not read here",
             hint=f"Rename the file to {SINGLE} and take the field out of config.json",
         )
+    if packed:
+        return
     method = quantized_by(config)
     if method is not None:
         raise already_quantized(source, method)

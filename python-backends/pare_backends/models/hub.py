@@ -18,8 +18,10 @@ from pare_backends.progress import Report
 UPDATE_SECONDS = 0.5
 
 
-def hub_snapshot(name: str, trust_remote_code: bool, report: Report) -> tuple[Path, str]:
-    """(directory in the cache, commit) of a model on the hub."""
+def hub_snapshot(
+    name: str, trust_remote_code: bool, report: Report, packed: bool = False
+) -> tuple[Path, str]:
+    """(directory in the cache, commit) of a model on the hub. packed: it may be quantized"""
     cached = cached_snapshot(name, trust_remote_code)
     if cached is not None:
         return cached, cached.name
@@ -32,7 +34,7 @@ def hub_snapshot(name: str, trust_remote_code: bool, report: Report) -> tuple[Pa
             f" {cache_folder(name)}",
         )
     try:
-        directory = fetch(name, trust_remote_code, report)
+        directory = fetch(name, trust_remote_code, report, packed)
     except Exception as error:
         refused = refusal(name, error)
         if refused is None:
@@ -61,7 +63,7 @@ def cache_folder(name: str) -> Path:
     return Path(HF_HUB_CACHE) / repo_folder_name(repo_id=name, repo_type="model")
 
 
-def fetch(name: str, trust_remote_code: bool, report: Report) -> Path:
+def fetch(name: str, trust_remote_code: bool, report: Report, packed: bool) -> Path:
     """Downloads a model after all that can be known without its weights was seen to be right:
     that they are safe to read and fit this machine, and that its config is one to work on."""
     from huggingface_hub import HfApi, hf_hub_download, snapshot_download
@@ -73,7 +75,7 @@ def fetch(name: str, trust_remote_code: bool, report: Report) -> Path:
     parameters = getattr(info.safetensors, "total", None) or weight_bytes(sizes, wanted) // 2
     check_memory(name, int(parameters) * FLOAT_BYTES)
     config = read_config(Path(hf_hub_download(name, "config.json")).parent)
-    check_config(name, config, trust_remote_code)
+    check_config(name, config, trust_remote_code, packed)
     with report.span("download", library=True):
         directory = snapshot_download(
             name,

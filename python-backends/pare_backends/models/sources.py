@@ -29,8 +29,13 @@ class Source:
     revision: str | None
 
 
-def find_source(name: str, trust_remote_code: bool, report: Report) -> Source:
-    """The source of a model name; `CallFailure` in one sentence where there is none."""
+def find_source(
+    name: str, trust_remote_code: bool, report: Report, packed: bool = False
+) -> Source:
+    """The source of a model name; `CallFailure` in one sentence where there is none.
+
+    packed: one of the hub may be quantized
+    """
     if name == "tiny":
         return Source("tiny", None, None)
     if name == "demo":
@@ -60,7 +65,7 @@ def find_source(name: str, trust_remote_code: bool, report: Report) -> Source:
             "bad_input",
             f"{near}, a checkpoint directory, a .gguf file, or a Hugging Face name",
         )
-    directory, revision = hub_snapshot(name, trust_remote_code, report)
+    directory, revision = hub_snapshot(name, trust_remote_code, report, packed)
     return Source("hub", directory, revision)
 
 

@@ -111,6 +111,22 @@ export function limitsFromOptions(options: RunOptions): StudyLimits {
 /** Fields of a document that an option adds to; every other takes the place of the document's. */
 const ADDED = ["constraints", "samples", "strategist"] as const;
 
+/** Checkpoints that were made elsewhere, behind the document's strategies; alone, they are all that is tried. */
+function candidatesOf(
+  { candidates = [] }: RunOptions,
+  { strategies = [], ...base }: Partial<StudyRequestInput>,
+  given: Fields,
+): Fields {
+  if (candidates.length === 0) return {};
+  const own = candidates.map((checkpoint) => ({ checkpoint }));
+  const asked = { ...base, ...given };
+  const { max_trials = own.length, max_full_evaluations = own.length } = asked;
+  return {
+    strategies: [...strategies, ...own],
+    ...(strategies.length > 0 ? {} : { max_trials, max_full_evaluations }),
+  };
+}
+
 /** The study that options describe; fields of `base` (a document) stand where no option is given. */
 export function studyFromOptions(options: RunOptions, base: Partial<StudyRequestInput> = {}) {
   const given = fieldsOf(options, ["task", "limit", "study"]);
@@ -118,7 +134,12 @@ export function studyFromOptions(options: RunOptions, base: Partial<StudyRequest
     const parts = [base[name], given[name]].filter(isFields);
     return parts.length === 0 ? [] : [[name, parts.reduce(merged)]];
   });
-  const document = { ...base, ...given, ...Object.fromEntries(added) };
+  const document = {
+    ...base,
+    ...given,
+    ...Object.fromEntries(added),
+    ...candidatesOf(options, base, given),
+  };
   if (document.model_name === undefined || document.dataset === undefined) {
     throw new UsageError(
       "Cannot start a study without a model and a dataset: give --model NAME|PATH and " +

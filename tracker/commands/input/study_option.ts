@@ -13,6 +13,7 @@ export type Reads =
   | "off" // commander gives true where `--no-x` is not given
   | "text"
   | "repeated"
+  | "checkpoints"
   | "names"
   | "address"
   | "share"

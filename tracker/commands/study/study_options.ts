@@ -177,6 +177,14 @@ export const STUDY_OPTIONS = [
     group: "most used",
   },
   {
+    flag: "--candidates <checkpoints...>",
+    help: "try exactly these, made elsewhere: GGUF files, directories, hub names",
+    reads: "checkpoints",
+    field: "strategies",
+    of: "study",
+    group: "most used",
+  },
+  {
     flag: "--calibration-data <file>",
     help: ".jsonl that methods calibrate on, in the model's language; default: plain English",
     reads: "text",
@@ -277,8 +285,9 @@ type NameOf<Flag extends string> = Flag extends `--no-${infer Name}` ? Camel<Nam
   : Flag extends `--${infer Name}` ? Camel<Name>
   : never;
 
-type WordsOf<R extends Reads> = R extends "flag" | "off" ? boolean : R extends "repeated" ? string[]
-: string;
+type WordsOf<R extends Reads> = R extends "flag" | "off" ? boolean
+  : R extends "repeated" | "checkpoints" ? string[]
+  : string;
 
 /** The options of a study as commander hands them over: words, not yet checked. */
 export type RunOptions = {

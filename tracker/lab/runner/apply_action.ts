@@ -17,6 +17,7 @@ import { readSetting } from "../../artifacts/artifact_files.ts";
 import { actionKey } from "../../artifacts/action_key.ts";
 import { LAYERS, TEACHERS } from "../../artifacts/form_garbage.ts";
 import { makeRoom } from "../../artifacts/make_room.ts";
+import { givenPath } from "../given/given_places.ts";
 import { artifactClaims } from "../kept_artifacts.ts";
 import type { PreparedStudy } from "./prepared_study.ts";
 import { methodSource, packageSource } from "./source_closure.ts";
@@ -153,6 +154,14 @@ async function toolHashOf({ workshop, action }: ApplyInput) {
 async function toolOf({ workshop, action }: ApplyInput) {
   const { tool } = workshop.registry.method(action.agent, action.method).method.needs;
   return tool === undefined ? {} : { tool_python: await workshop.client.pythonOf(tool) };
+}
+
+/** Where a checkpoint that was made elsewhere lies, for a method that takes one. */
+async function givenOf({ workshop, action }: ApplyInput) {
+  const { needs } = workshop.registry.method(action.agent, action.method).method;
+  if (needs.given !== true) return {};
+  const path = await givenPath(workshop, String(action.params["content"]));
+  return path === null ? {} : { given_path: path };
 }
 
 /** What a trial writes beside its artifact: samples, logs, a copy while it is written. */
@@ -332,6 +341,7 @@ async function makeIn(
         reference_dir: input.reference?.location ?? null,
         ...await layersOf(input),
         ...await toolOf(input),
+        ...await givenOf(input),
         ...askedOfAll(study),
       },
       method.needs.environment,

@@ -29,7 +29,7 @@ export interface Start {
 }
 
 /** The files of a model that llama.cpp split, by its rule of names; the path itself of a whole one. */
-function partsOf(path: string): string[] {
+export function ggufParts(path: string): string[] {
   const named = /^(.*)-\d{5}-of-(\d{5})\.gguf$/.exec(path);
   if (named === null) return [path];
   const [, stem, count = ""] = named;
@@ -54,14 +54,14 @@ export async function conversionKey(
   if (name === "tiny") return createHash("sha256").update(`tiny ${await source()}`).digest("hex");
   const gguf = name === "demo" ? ggufOfDemo : name.endsWith(".gguf") ? resolve(name) : undefined;
   if (gguf === undefined) return null;
-  const parts = partsOf(gguf);
+  const parts = ggufParts(gguf);
   if (parts.some((part) => !existsSync(part))) return null; // refused where it is read
   const content = await contentHash(parts);
   return createHash("sha256").update(`${content} ${await source()}`).digest("hex");
 }
 
 /** A path as Python needs it: absolute where the user named something on this disk, or meant to. */
-function modelName(model_name: string): string {
+export function modelName(model_name: string): string {
   const meant = /^\.{1,2}\/|\.gguf$/.test(model_name);
   return meant || existsSync(model_name) ? resolve(model_name) : model_name;
 }

@@ -107,7 +107,8 @@ export interface FrontView {
 }
 
 /** An action in its method's own words; a record without them tells the knobs that somebody set. */
-function words({ method, label, resolved }: ResolvedAction): string {
+function words({ method, label, resolved, title }: ResolvedAction): string {
+  if (title !== undefined) return title;
   const set = resolved.filter(({ by }) => by !== "default");
   return [method, ...label ?? set.map(({ knob, value }) => `${knob} ${value}`)].join(" ");
 }

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { defineCall } from "../define_call.ts";
+import { defineCall } from "../../define_call.ts";
 
 /** A written artifact as files that other libraries load. */
 export const convert = defineCall("convert", {

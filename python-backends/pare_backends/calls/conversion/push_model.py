@@ -39,7 +39,7 @@ class Request:
 
 
 def run(request: Request, report: Report) -> dict[str, Any]:
-    """The result of `core/calls/declared/push_model.ts`."""
+    """The result of `core/calls/declared/conversion/push_model.ts`."""
     # LFS is what every compatible hub speaks; the other way of upload is one hub's own.
     os.environ["HF_HUB_DISABLE_XET"] = "1"
     from huggingface_hub import HfApi, constants, get_token

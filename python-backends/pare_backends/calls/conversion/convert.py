@@ -25,7 +25,7 @@ class Request:
 
 
 def run(request: Request, report: Report) -> dict[str, Any]:
-    """The result of `core/calls/declared/convert.ts`."""
+    """The result of `core/calls/declared/conversion/convert.ts`."""
     output, source = Path(request.output_dir), read_source(request.artifact_dir)
     own = OWN_LAYOUTS.get(request.format)
     if own is not None:

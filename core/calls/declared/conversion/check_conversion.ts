@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { ConversionFacts } from "../../conversion/facts.ts";
-import { defineCall } from "../define_call.ts";
+import { ConversionFacts } from "../../../conversion/facts.ts";
+import { defineCall } from "../../define_call.ts";
 
 /** Reads converted files back in this fresh process and compares them with their source. */
 export const check_conversion = defineCall("check_conversion", {

@@ -32,7 +32,7 @@ class Request:
 
 
 def run(request: Request, report: Report) -> dict[str, Any]:
-    """The result of `core/calls/declared/check_conversion.ts`."""
+    """The result of `core/calls/declared/conversion/check_conversion.ts`."""
     directory = Path(request.files_dir)
     source = read_source(request.artifact_dir)
     if request.format in OWN_LAYOUTS:

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { defineCall } from "../define_call.ts";
+import { defineCall } from "../../define_call.ts";
 
 /** Files into a repository of a Hugging Face-compatible hub, as one commit. */
 export const push_model = defineCall("push_model", {
