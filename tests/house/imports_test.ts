@@ -16,12 +16,13 @@ const LAYERS: Record<string, readonly string[]> = {
   runtimes: [...GROUND, "cache", "checkpoint", "models", "text"],
   families: [...GROUND, "cache", "checkpoint", "models", "methods", "training", "runtimes", "text"],
   conversion: [...GROUND, "checkpoint", "models", "runtimes", "text"],
+  elsewhere: [...GROUND, "checkpoint", "models", "methods", "conversion"],
   measuring: [
     ...[...GROUND, "cache", "checkpoint", "models", "methods", "runtimes", "evaluation", "text"],
   ],
   calls: [
     ...[...GROUND, "checkpoint", "models", "methods", "families", "evaluation", "runtimes"],
-    ...["cache", "conversion", "measuring", "text"],
+    ...["cache", "conversion", "elsewhere", "measuring", "text"],
   ],
 };
 const LAYER_NAMES = new Set(Object.keys(LAYERS));

@@ -19,7 +19,7 @@ from test_conversion_bitsandbytes import coded
 from test_gguf_import import rewritten
 from tiny_model import action, tiny_dir
 
-from pare_backends.calls import apply, inspect_given
+from pare_backends.calls import apply, import_model, inspect_given
 from pare_backends.checkpoint import read, write
 from pare_backends.checkpoint.load import load_tokenizer
 from pare_backends.checkpoint.soundness import cosine
@@ -228,6 +228,22 @@ def test_folders_of_another_model_or_whose_config_lies_are_refused(tmp_path: Pat
     assert f"it holds no tensor {UP}.weight" in refusal(other)
     save_file({**tensors, f"{UP}.weight": tensors[f"{UP}.weight"][:-8]}, other / "model.safetensors")
     assert f"{UP}.weight is" in refusal(other)
+
+
+def test_a_quantized_directory_is_an_original_once_it_is_decoded(tmp_path: Path) -> None:
+    source = artifact(tmp_path / "source", 4, 32, False)
+    files = made("gptq", source, tmp_path / "files")
+    output = tmp_path / "decoded"
+    asked = import_model.ImportModelRequest(str(files), str(output), False)
+    facts = import_model.run(asked, silent_report())
+    assert facts["path"] == str(output)
+    assert facts["dtype"] == "gptq"
+    assert "quantized already (gptq) and were decoded to floats" in facts["notes"][0]
+    assert facts["original_bytes"] == (files / "model.safetensors").stat().st_size
+    own, wanted = read(output), read(source)
+    assert not own.stored
+    for layer in layers():
+        assert np.allclose(own.weight(layer), wanted.weight(layer), rtol=2e-3, atol=1e-6)
 
 
 def test_the_rows_of_blocks_stand_in_the_models_order(tmp_path: Path) -> None:

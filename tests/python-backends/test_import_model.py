@@ -189,11 +189,13 @@ def test_own_code_needs_trust(tmp_path: Path) -> None:
     assert "--trust-remote-code" in (refused(copy, tmp_path / "out").hint or "")
 
 
-def test_a_quantized_checkpoint_is_no_baseline(tmp_path: Path) -> None:
+def test_a_checkpoint_that_says_of_itself_what_its_tensors_are_not_is_refused(
+    tmp_path: Path,
+) -> None:
     copy = tiny_copy(tmp_path / "q", quantization_config={"quant_method": "gptq"})
-    assert "quantized already (gptq)" in refused(copy, tmp_path / "out").message
+    assert "quantized by gptq, and no tensor is" in refused(copy, tmp_path / "out").message
     words = tiny_copy(tmp_path / "words", quantization_config="yes")
-    assert "quantized already (an unknown method)" in refused(words, tmp_path / "out").message
+    assert "is quantized by an unknown method" in refused(words, tmp_path / "out").message
 
 
 @pytest.mark.parametrize(
@@ -210,7 +212,7 @@ def test_every_way_to_name_a_quantization_is_known(
     tmp_path: Path, key: str, words: dict[str, Any], method: str
 ) -> None:
     copy = tiny_copy(tmp_path / "q", **{key: words})
-    assert f"quantized already ({method})" in refused(copy, tmp_path / "out").message
+    assert f"quantized by {method}, and no tensor is" in refused(copy, tmp_path / "out").message
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-import { join } from "node:path";
+import { basename, join, resolve } from "node:path";
 import {
   kindOf,
   replayStudy,
@@ -8,6 +8,8 @@ import {
   StudyRequest,
   UsageError,
 } from "../../core/mod.ts";
+import { openArtifactStore } from "../artifacts/artifact_store.ts";
+import { keepPlace } from "../lab/given/given_places.ts";
 import { openLab } from "./lab.ts";
 import { listFiles, sha256File } from "../ground/storage/file_hash.ts";
 import type { StudySession } from "./study_session.ts";
@@ -24,6 +26,8 @@ export interface RepeatOptions {
   /** Where model and data lie here, if elsewhere than they did. */
   readonly model?: string;
   readonly dataset?: string;
+  /** Where checkpoints that were made elsewhere lie here. */
+  readonly candidates?: readonly string[];
 }
 
 /** What ends a search, or proposes in it: one recipe is run, whatever that costs. */
@@ -103,6 +107,20 @@ function withHashes(error: unknown, study: RecordedStudy): unknown {
   return new UsageError(`Cannot reproduce ${study.study_id}: ${error.message}${more}`);
 }
 
+/** Refuses a trial of a checkpoint that was made elsewhere and is nowhere here. */
+function requireGiven({ trial_id, actions }: RecordedTrial, { facts }: StudySession): void {
+  const known = new Set(facts.given?.map(({ content }) => content));
+  const gone = actions.find(({ params: { content } }) =>
+    typeof content === "string" && !known.has(content)
+  );
+  if (gone === undefined) return;
+  const { file, content } = gone.params;
+  throw new UsageError(
+    `Cannot reproduce ${trial_id} as ${file}, whose content is ${content}, is nowhere here: say ` +
+      "where it lies by --candidates",
+  );
+}
+
 /** Runs the trial's recipe again in a folder where nothing is; gives it as the journal there tells it. */
 export async function repeatTrial(
   study: RecordedStudy,
@@ -117,11 +135,16 @@ export async function repeatTrial(
     notebook: false,
     mlflow: "",
   });
+  using artifacts = await openArtifactStore(lab.home.artifacts);
+  for (const path of options.candidates ?? []) {
+    await keepPlace({ home: lab.home, artifacts }, basename(path), resolve(path));
+  }
   const session = await openAgain(
     study,
     () => lab.open(repeatedRequest(study, options), "again"),
   );
   await requireSame(study, session);
+  requireGiven(trial, session);
   await drive(session, trial, options);
   const store = (await lab.store.current())!; // it was written to
   const records = await store.journalOf(session.study_id);

@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pare_backends.checkpoint.files import weight_files
 from pare_backends.checkpoint.own_files import check_directory
 from pare_backends.checkpoint.stored import Entry
+from pare_backends.elsewhere.decoded import decode_folder, is_packed
 from pare_backends.failures import CallFailure
 from pare_backends.memory_check import FLOAT_BYTES, check_memory
 from pare_backends.models.checks import check_adapter, check_config, read_config, read_entries
@@ -55,10 +57,8 @@ def run(request: ImportModelRequest, report: Report) -> dict[str, Any]:
     facts["source"] = source.kind
     facts["path"] = str(directory)
     facts["revision"] = source.revision
-    if source.path is not None and source.path.is_file():
-        from pare_backends.models.gguf.reading import gguf_parts
-
-        facts["original_bytes"] = sum(part.stat().st_size for part in gguf_parts(source.path))
+    if source.path is not None and made is not None:
+        facts["original_bytes"] = sum(part.stat().st_size for part in weights_of(source.path))
     if made is not None:
         facts["dtype"], notes = made
         facts["notes"] = [*notes, *facts["notes"]]
@@ -77,7 +77,8 @@ def values(entries: dict[str, Entry]) -> int:
 def make_baseline(source: Source, output: Path, report: Report) -> tuple[Path, Converted | None]:
     """(directory of the baseline, what was converted; None: nothing was)."""
     if source.path is not None and source.path.is_dir():
-        return source.path, None
+        if source.kind != "checkpoint" or not is_packed(source.path):
+            return source.path, None
     if output.exists() and any(output.iterdir()):
         raise CallFailure(
             "bad_input", f"Cannot write the imported model to {output}: it is not empty"
@@ -92,6 +93,17 @@ def make_baseline(source: Source, output: Path, report: Report) -> tuple[Path, C
 
         with report.span("train_tiny"):
             return train_tiny(output, report), None
+    if source.path.is_dir():
+        return output, decode_folder(source.path, output, report)
     from pare_backends.models.gguf.file import convert_gguf
 
     return output, convert_gguf(source.path, output, report)
+
+
+def weights_of(path: Path) -> list[Path]:
+    """The files that hold a model's weights as it was given."""
+    if path.is_dir():
+        return weight_files(path)
+    from pare_backends.models.gguf.reading import gguf_parts
+
+    return gguf_parts(path)

@@ -40,6 +40,10 @@ def open_folder(directory: Path) -> Given:
     stored = StoredTensors(entries)
     method, words = quantization(directory, config)
     layers, used, notes = packed_layers(directory.name, method, words, stored, config)
+    if method is not None and not layers:
+        raise refused(
+            directory.name, f"its files say that it is quantized by {method}, and no tensor is"
+        )
     plain = {name: entry for name, entry in entries.items() if name not in used}
     packed = packed_by(plain)
     if packed is not None:
@@ -67,7 +71,7 @@ def quantization(directory: Path, config: Mapping[str, Any]) -> tuple[str | None
     method = quantized_by(config)
     if method is not None:
         words = config.get("quantization_config") or config.get("compression_config") or {}
-        return method, dict(words)
+        return method, dict(words) if isinstance(words, dict) else {}
     for name in OWN_FILES:
         path = directory / name
         if path.is_file():

@@ -56,7 +56,7 @@ class Given:
 
 def refused(name: str, why: str, hint: str = "Give a checkpoint of the study's model") -> CallFailure:
     """The failure for a checkpoint that is no trial of the model."""
-    return CallFailure("bad_input", f"Cannot take {name} as a trial: {why}", hint=hint)
+    return CallFailure("bad_input", f"Cannot use {name}: {why}", hint=hint)
 
 
 def form_words(tensor: StoredTensor) -> dict[str, Any]:

@@ -43,8 +43,6 @@ def integer_layers(
         parts = [f"{layer}{part}" for part in PARTS if f"{layer}{part}" in stored]
         used.update(parts)
         layers[layer] = integer_layer(name, layer, form, config, stored, awq)
-    if not layers:
-        raise refused(name, f"its config.json says that it is quantized by {method}, and no tensor is")
     return layers, used, []
 
 

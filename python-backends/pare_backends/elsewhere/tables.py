@@ -35,8 +35,6 @@ def four_bit_layers(name: str, stored: StoredTensors) -> tuple[dict[str, Held], 
         beside = (".SCB", ".weight", ".weight_format")
         used.update(one for end in beside if (one := f"{layer}{end}") in stored)
         notes = ["Its inputs stay floats here: bitsandbytes rounds all but outliers to 8 bits"]
-    if not layers:
-        raise refused(name, "its config.json says that bitsandbytes quantized it, and no tensor is")
     return layers, used, notes
 
 
@@ -91,8 +89,6 @@ def float8_layers(
         used.update(one for part in beside if (one := f"{layer}{part}") in stored)
         groups = (words.get("config_groups") or {}).values()
         rounds = rounds or end == ENDS[0] or any(one.get("input_activations") for one in groups)
-    if not layers:
-        raise refused(name, "its config.json says that it holds 8-bit floats, and no tensor is one")
     note = "Its inputs stay floats here: elsewhere they are rounded to 8-bit floats as it runs"
     return layers, used, [note] if rounds else []
 

@@ -27,6 +27,7 @@ interface ReproduceOptions {
   from?: string;
   model?: string;
   dataset?: string;
+  candidates?: string[];
   locks?: boolean;
   json?: boolean;
 }
@@ -177,6 +178,7 @@ export async function reproduceCommand(
     command: `deno task pare reproduce ${trial.trial_id}`,
     ...(options.model === undefined ? {} : { model: options.model }),
     ...(options.dataset === undefined ? {} : { dataset: options.dataset }),
+    ...(options.candidates === undefined ? {} : { candidates: options.candidates }),
   });
   const repeated = again.trials[0];
   if (repeated === undefined || stop.signal.aborted) {

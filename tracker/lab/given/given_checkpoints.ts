@@ -36,6 +36,8 @@ interface WithGiven {
   readonly warnings: readonly string[];
 }
 
+const HUB_NAME = /^[\w.-]+\/[\w.-]+(?<!\.gguf)$/;
+
 type Inspected = CallResult<"inspect_given">["given"][number];
 
 /** The method that takes what was made elsewhere. */
@@ -101,15 +103,18 @@ async function recalled(
   const places = await Promise.all(
     [...wanted].map(async ([content, file]) => ({
       ...{ content, file },
-      path: await givenPath(tools, content),
+      path: await givenPath(tools, content) ?? (HUB_NAME.test(file) ? file : null),
     })),
   );
   const there = places.filter(({ path }) => path !== null);
   const inspected = await inspect(runner, baseline, there.map(({ path }) => path!));
-  const found = there.flatMap(({ content, file }, at) => {
-    const { facts } = inspected[at]!;
-    return facts === null ? [] : [{ ...facts, content, file }];
-  });
+  const found: GivenFacts[] = [];
+  for (const [at, { content, file }] of there.entries()) {
+    const { facts, path } = inspected[at]!;
+    // What the hub has of that name may be another one by now.
+    const same = path !== null && await keepPlace(tools, file, path) === content;
+    if (facts !== null && same) found.push({ ...facts, content, file });
+  }
   const gone = known.filter((one) => !found.some(({ content }) => content === one.content));
   return [...found, ...gone];
 }

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { createReadStream, existsSync } from "node:fs";
-import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import {
   type Artifact,
@@ -45,16 +45,26 @@ async function contentHash(paths: readonly string[]): Promise<string> {
   return hash.digest("hex");
 }
 
+/** The files of a directory that another library's quantizer wrote; none: it is not one. */
+async function packedFiles(directory: string): Promise<string[]> {
+  const read = (name: string) => readFile(join(directory, name), "utf8").catch(() => "");
+  const config = await read("config.json");
+  const beside = await read("quantize_config.json") + await read("quant_config.json");
+  if (!/"(quantization|compression)_config"\s*:\s*\{/.test(config) && beside === "") return [];
+  const names = (await readdir(directory)).filter((name) => /\.(safetensors|json)$/.test(name));
+  return names.sort().map((name) => join(directory, name));
+}
+
 /** What converted weights depend on; null where a model is used where it lies. */
 export async function conversionKey(
   name: string,
   ggufOfDemo: string | undefined,
 ): Promise<string | null> {
-  const source = () => packageSource("models", "checkpoint", "calls/import_model.py");
+  const source = () => packageSource("models", "checkpoint", "elsewhere", "calls/import_model.py");
   if (name === "tiny") return createHash("sha256").update(`tiny ${await source()}`).digest("hex");
   const gguf = name === "demo" ? ggufOfDemo : name.endsWith(".gguf") ? resolve(name) : undefined;
-  if (gguf === undefined) return null;
-  const parts = ggufParts(gguf);
+  const parts = gguf === undefined ? await packedFiles(name) : ggufParts(gguf);
+  if (parts.length === 0) return null;
   if (parts.some((part) => !existsSync(part))) return null; // refused where it is read
   const content = await contentHash(parts);
   return createHash("sha256").update(`${content} ${await source()}`).digest("hex");
