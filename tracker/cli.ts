@@ -13,6 +13,7 @@ import {
   withTaskOptions,
 } from "./commands/input/command_options.ts";
 import { addLayerCommands } from "./commands/study/add_mix.ts";
+import { addAddCommand, addKlCommand } from "./commands/study/add_elsewhere.ts";
 import { addScoreCommand } from "./commands/study/add_score.ts";
 import { addStagesCommand } from "./commands/study/add_stages.ts";
 
@@ -78,18 +79,6 @@ function addRunCommands(program: Command): void {
       .argument("[study]", "its id; default: the latest; limits that are given replace its own"),
   )).action(async (study: string | undefined, options) =>
     (await import("./commands/study/run.ts")).resumeCommand(study, options)
-  );
-}
-
-/** `pare add`. */
-function addAddCommand(program: Command): void {
-  withJson(withStore(
-    program.command("add").description("try checkpoints that were made elsewhere in a study")
-      .argument("<study>", "its id")
-      .argument("<checkpoint...>", "of its model: GGUF files, directories, names on the hub")
-      .option("--output <dir>", "where report and figures go"),
-  )).action(async (study: string, checkpoints: string[], options) =>
-    (await import("./commands/study/add.ts")).addCommand(study, checkpoints, options)
   );
 }
 
@@ -196,6 +185,7 @@ function addLookCommands(program: Command): void {
   );
 
   addLayerCommands(program, withStore, collect);
+  addKlCommand(program, (one) => withJson(withStore(one)));
   addScoreCommand(program, withStore, collect);
   withJson(withStore(
     program.command("log").description("show the worker's log of a trial").argument("<trial>"),
@@ -262,7 +252,7 @@ const GROUPS: Readonly<Record<string, readonly string[]>> = {
   "Start, and go on:": ["run", "add", "stages", "resume", "demo", "evaluate", "score"],
   "Choose what to ask for:": ["plugins", "datasets", "rules", "profiles", "schema"],
   "Look:": ["board", "studies", "show", "status", "log", "note", "sql"],
-  "Compare and decide:": ["compare", "weigh", "sensitivity", "mix"],
+  "Compare and decide:": ["compare", "kl", "weigh", "sensitivity", "mix"],
   "Publish:": ["report", "publish", "reproduce", "export", "convert", "mlflow"],
   "Keep and clean:": ["store", "import", "gc"],
 };
@@ -303,7 +293,7 @@ async function buildProgram(words: readonly string[]): Promise<Command> {
     .exitOverride()
     .configureOutput({ outputError: (text, write) => write(text.replace(/^error: /, "pare: ")) });
   addRunCommands(program);
-  addAddCommand(program);
+  addAddCommand(program, (one) => withJson(withStore(one)));
   addStagesCommand(program, { withRunOptions, withShowOptions: (one) => withJson(withStore(one)) });
   addQueryCommands(program);
   addImportCommands(program.command("import").description("take runs of another tracker over"));

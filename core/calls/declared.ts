@@ -3,6 +3,7 @@ export { apply } from "./declared/apply.ts";
 export { check_conversion } from "./declared/conversion/check_conversion.ts";
 export { convert } from "./declared/conversion/convert.ts";
 export { describe } from "./declared/describe.ts";
+export { divergence } from "./declared/divergence.ts";
 export { evaluate } from "./declared/evaluate.ts";
 export { find_tasks } from "./declared/find_tasks.ts";
 export { import_model } from "./declared/import_model.ts";

@@ -103,7 +103,8 @@ export default defineMethod({
   accepts: (params, facts) =>
     known(params, facts) !== undefined ? { ok: true } : {
       ok: false,
-      reason: `${params.file} is not among the checkpoints that were given, or is gone: name it by ` +
+      reason:
+        `${params.file} is not among the checkpoints that were given, or is gone: name it by ` +
         "`pare add`, or in a document's strategies as {checkpoint: FILE}",
     },
   seed: () => null,

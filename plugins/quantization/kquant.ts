@@ -9,7 +9,13 @@ import {
   weightBytes,
   withWeightBytes,
 } from "../../core/mod.ts";
-import { type BlockKind, blockWeights, DECODED, type GgmlForm, matrixBytes } from "../forms/ggml.ts";
+import {
+  type BlockKind,
+  blockWeights,
+  DECODED,
+  type GgmlForm,
+  matrixBytes,
+} from "../forms/ggml.ts";
 import { dividesRows, linearRows, modelMemory, packsLinearLayers, roundsOnce } from "./_groups.ts";
 import {
   assignedKinds,

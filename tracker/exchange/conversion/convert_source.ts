@@ -16,20 +16,24 @@ export interface ConvertSource extends Disposable {
   readonly artifact_id: string | null;
 }
 
-/** What a trial wrote last; refused where it wrote no weights. */
-async function lastArtifact(home: Home, name: string): Promise<{ trial: string; of: Artifact }> {
+/** What a trial wrote last; refused where it wrote no weights. `attempt`: what is wanted of it. */
+async function lastArtifact(
+  home: Home,
+  name: string,
+  attempt: string,
+): Promise<{ trial: string; of: Artifact }> {
   await using store = await openStore(home.store, { write: false });
   const { study_id, trial_id } = await findTrial(store, name);
   const view = await viewStudy(store, study_id);
   const trial = view.trials.find((one) => one.trial_id === trial_id);
   const artifact = view.artifacts.get(trial?.artifact_ids.at(-1) ?? "");
   if (artifact === undefined) {
-    throw new UsageError(`Cannot convert ${trial_id} as it has written no checkpoint`);
+    throw new UsageError(`Cannot ${attempt} ${trial_id} as it has written no checkpoint`);
   }
   if (artifact.weights_id !== undefined) {
     throw new UsageError(
-      `Cannot convert ${trial_id} as its last action is a setting, which no other library's files ` +
-        `can say: convert the trial of the weights it belongs to (artifact ${artifact.weights_id})`,
+      `Cannot ${attempt} ${trial_id} as its last action is a setting, which no other library's files ` +
+        `can say: take the trial of the weights it belongs to (artifact ${artifact.weights_id})`,
     );
   }
   return { trial: trial_id, of: artifact };
@@ -47,13 +51,22 @@ export async function convertSource(home: Home, name: string): Promise<ConvertSo
         "does not exist",
     );
   }
-  const { trial, of } = await lastArtifact(home, name);
+  return await heldTrial(home, name, "convert");
+}
+
+/** The checkpoint of a trial; `attempt`: what is wanted of it, for a refusal. */
+export async function heldTrial(
+  home: Home,
+  name: string,
+  attempt: string,
+): Promise<ConvertSource> {
+  const { trial, of } = await lastArtifact(home, name, attempt);
   const artifacts = await openArtifactStore(home.artifacts);
   const held = await artifacts.get(of.artifact_id);
   if (held === null) {
     artifacts.close();
     throw new UsageError(
-      `Cannot convert ${trial} as its files are gone or changed (${of.location}): run its strategy ` +
+      `Cannot ${attempt} ${trial} as its files are gone or changed (${of.location}): run its strategy ` +
         "again, which makes them anew",
     );
   }

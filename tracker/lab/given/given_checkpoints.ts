@@ -99,7 +99,9 @@ async function recalled(
   { baseline, known }: GivenToStudy,
   actions: readonly Action[],
 ): Promise<GivenFacts[]> {
-  const wanted = new Map(actions.map(({ params }) => [String(params.content), String(params.file)]));
+  const wanted = new Map(
+    actions.map(({ params }) => [String(params.content), String(params.file)]),
+  );
   const places = await Promise.all(
     [...wanted].map(async ([content, file]) => ({
       ...{ content, file },
@@ -150,7 +152,9 @@ export async function withGiven(
     const first = given.get(one.content);
     if (first === undefined) given.set(one.content, one);
     else {
-      const same = first.file === one.file ? "was given already" : `is ${first.file}, byte for byte`;
+      const same = first.file === one.file
+        ? "was given already"
+        : `is ${first.file}, byte for byte`;
       warnings.push(`${one.file} ${same}: one trial is both`);
       if (fresh.slice(0, at).some((_, earlier) => looked[earlier]!.content === one.content)) {
         twice.add(action);

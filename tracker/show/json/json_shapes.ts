@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { Difference, Drift, TrialState } from "../../../core/mod.ts";
+import { CALLS, Difference, Drift, TrialState } from "../../../core/mod.ts";
 
 // What `--json` prints: an object with `kind`, `version` and `data`. Numbers are not rounded, and one
 // that is not finite is null. Fields are added within a version; one that changes has a higher version.
@@ -298,6 +298,12 @@ const Reproduction = z.strictObject({
   drift: z.array(Drift.extend({ recorded: Figure, again: Figure })),
 });
 
+/** How far a model's predictions are from another's. */
+const Kl = CALLS.divergence.result.extend({
+  base: z.string().describe("as it was named"),
+  other: z.string(),
+});
+
 /** What each command's `--json` prints as `data`, by kind. */
 export const JSON_SHAPES = {
   studies: z.array(StudyLine),
@@ -311,6 +317,7 @@ export const JSON_SHAPES = {
   plugins: z.array(Named),
   datasets: Datasets,
   reproduction: Reproduction,
+  kl: Kl,
   weighed: WeighedStudy,
   log: TrialLog,
   note: LeftNote,

@@ -1,0 +1,61 @@
+"""Two models that are to be compared, from whatever names them: directories that pare reads,
+quantized ones, GGUF files, names on the hub."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from pare_backends.checkpoint import read
+from pare_backends.checkpoint.empty_model import trusts_remote_code
+from pare_backends.checkpoint.forms import StoredTensor
+from pare_backends.checkpoint.load import load_dequantized, load_model
+from pare_backends.elsewhere.decoded import decode_folder, is_packed
+from pare_backends.elsewhere.given import Unread, refused
+from pare_backends.elsewhere.opening import open_given
+from pare_backends.models.layout import layout_of
+from pare_backends.models.same_tokens import tokenizers_differ
+from pare_backends.models.sources import find_source
+from pare_backends.progress import Report
+
+
+def base_directory(name: str, room: Path, report: Report) -> Path:
+    """A directory of the first model that pare reads; what must be decoded is, in `room`."""
+    source = find_source(name, trusts_remote_code(), report, packed=True)
+    path = source.path
+    if path is None:
+        raise refused(name, "it is no model that lies somewhere", "Name a file or a directory")
+    if path.is_dir() and not is_packed(path):
+        return path
+    room.mkdir(parents=True, exist_ok=True)
+    if path.is_dir():
+        decode_folder(path, room, report)
+    else:
+        from pare_backends.models.gguf.file import convert_gguf
+
+        convert_gguf(path, room, report)
+    return room
+
+
+def other_model(name: str, base: Path, report: Report) -> Any:
+    """The second model in float32, verified to read the first one's tokens."""
+    source = find_source(name, trusts_remote_code(), report, packed=True)
+    path = source.path
+    if path is None:
+        raise refused(name, "it is no model that lies somewhere", "Name a file or a directory")
+    if path.is_dir() and not is_packed(path):
+        model, _ = load_dequantized(path)
+        difference = tokenizers_differ(path, base, ("it", "the first model"))
+        if difference is not None:
+            raise refused(name, f"its vocabulary is another: {difference}")
+        return model
+    checkpoint = read(base)
+    given = open_given(path, Path(name).name, base, checkpoint, layout_of(base))
+    stored = {
+        layer: tensor
+        for layer, held in given.tensors.items()
+        if held.like is not None and isinstance(tensor := held.read(), StoredTensor)
+    }
+    whole = replace(checkpoint, stored=stored, floats=Unread(given.tensors), adapter=None)
+    return load_model(whole, base)
