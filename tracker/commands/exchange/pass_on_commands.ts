@@ -18,6 +18,7 @@ export function addPassOnCommands(program: Command, { withStore, withJson }: Sha
     .option("--from <dir>", "a published folder in place of the store")
     .option("--model <name|path>", "where the model lies here; it must be the same")
     .option("--dataset <name|file>", "where the data lie here; they must be the same")
+    .option("--candidates <checkpoints...>", "where what was made elsewhere lies here")
     .option("--locks", "make the recorded Python environments of the folder's locks by pip")
     .action(async (name: string | undefined, options) =>
       (await import("./reproduce.ts")).reproduceCommand(name, options)

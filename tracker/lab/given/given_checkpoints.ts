@@ -86,10 +86,12 @@ async function named(
   const inspected = await inspect(runner, baseline, names.map(modelName));
   requireSound(inspected);
   const files = inspected.map(({ facts }) => facts!.file);
-  return await Promise.all(inspected.map(async ({ path, facts }) => {
+  const found: GivenFacts[] = [];
+  for (const { path, facts } of inspected) {
     const file = shownName(facts!.file, path!, files);
-    return { ...facts!, file, content: await keepPlace(tools, file, path!) };
-  }));
+    found.push({ ...facts!, file, content: await keepPlace(tools, file, path!) });
+  }
+  return found;
 }
 
 /** What is known of checkpoints by their content: what is there and sound is looked at again. */

@@ -15,7 +15,9 @@ interface Places {
   readonly artifacts: Pick<ArtifactStore, "checksums">;
 }
 
-const Place = z.strictObject({ file: z.string(), path: z.string() });
+const Place = z.strictObject({ file: z.string(), paths: z.array(z.string()) });
+/** Copies of a checkpoint that are remembered, the latest first. */
+const MOST_PATHS = 8;
 
 /** Of a directory's files those that say what its weights are. */
 const OF_CHECKPOINT = /^[^/]*(\.safetensors|config\.json|\.index\.json|tokenizer\.(json|model))$/;
@@ -38,21 +40,30 @@ async function contentOf({ artifacts }: Pick<Places, "artifacts">, path: string)
   return sha256Text(canonicalJson(said)).slice(0, 16);
 }
 
+/** Where copies of a checkpoint were; none: nobody said. */
+async function pathsOf(places: Places, content: string): Promise<readonly string[]> {
+  try {
+    return Place.parse(JSON.parse(await readFile(placeOf(places, content), "utf8"))).paths;
+  } catch {
+    return []; // not there, unreadable, or of another form
+  }
+}
+
 /** Writes down where a checkpoint lies. Gives the content that it is known by. */
 export async function keepPlace(places: Places, file: string, path: string): Promise<string> {
   const content = await contentOf(places, path);
-  writeWhole(placeOf(places, content), { file, path });
+  const paths = [...new Set([path, ...await pathsOf(places, content)])].slice(0, MOST_PATHS);
+  writeWhole(placeOf(places, content), { file, paths });
   return content;
 }
 
 /** Where a checkpoint of this content lies; null: nowhere any more, or nobody said. */
 export async function givenPath(places: Places, content: string): Promise<string | null> {
   if (!CONTENT.test(content)) return null;
-  try {
-    const place = Place.parse(JSON.parse(await readFile(placeOf(places, content), "utf8")));
-    if (!existsSync(place.path)) return null;
-    return await contentOf(places, place.path) === content ? place.path : null;
-  } catch {
-    return null; // not there, unreadable, or of another form: as if nobody had said
+  for (const path of await pathsOf(places, content)) {
+    // A folder that lost a file, or a part of a split one, is not it any more either.
+    const found = existsSync(path) ? await contentOf(places, path).catch(() => null) : null;
+    if (found === content) return path;
   }
+  return null;
 }
