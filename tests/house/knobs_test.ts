@@ -44,6 +44,8 @@ const EVERYDAY = new Set([
   "kernel",
   "pool",
   "rounds",
+  "file",
+  "content",
 ]);
 
 /** What a text names of these, comments apart. */

@@ -14,6 +14,8 @@ function bare(schema: unknown): unknown {
   return schema instanceof z.ZodDefault || schema instanceof z.ZodPrefault ||
       schema instanceof z.ZodOptional
     ? bare(schema.unwrap())
+    : schema instanceof z.ZodUnion
+    ? bare(schema.options[0])
     : schema;
 }
 

@@ -1,4 +1,5 @@
 import {
+  type JournalRecord,
   type Registry,
   type StudyLimits,
   type StudyRequestInput,
@@ -195,13 +196,7 @@ async function makeLab(options: LabOptions): Promise<OwnLab> {
     },
     async resume(study_id, limits = {}, add = []) {
       const { store: there, id } = await findStudy(await store.current(), study_id);
-      const take = async () => {
-        const records = await there.journalOf(id);
-        const begun = openedRecord(records, id);
-        const actions = recordedActions(records);
-        const again = resumedRequest(begun.request, limits, id, add);
-        return await setUp(opened, again, id, { limits, begun, actions });
-      };
+      const take = async () => await takeUp(opened, await there.journalOf(id), id, limits, add);
       return await sessions(JSON.stringify(["resume", id, limits, add]), take);
     },
     async view(study_id) {
@@ -222,6 +217,19 @@ async function makeLab(options: LabOptions): Promise<OwnLab> {
     close,
     [Symbol.asyncDispose]: close,
   };
+}
+
+/** Sets a recorded study up again, with other limits and checkpoints that are added. */
+async function takeUp(
+  opened: Opened,
+  records: readonly JournalRecord[],
+  id: string,
+  limits: StudyLimits,
+  add: readonly string[],
+): Promise<StudySession> {
+  const begun = openedRecord(records, id);
+  const again = resumedRequest(begun.request, limits, id, add);
+  return await setUp(opened, again, id, { limits, begun, actions: recordedActions(records) });
 }
 
 async function noted(store: Store, name: string, text: string): Promise<string> {

@@ -8,7 +8,7 @@ from pathlib import Path
 from pare_backends.checkpoint import Checkpoint
 from pare_backends.failures import CallFailure
 from pare_backends.methods.context import Context
-from pare_backends.models.same_tokens import tokenizers_differ
+from pare_backends.checkpoint.same_tokens import tokenizers_differ
 
 
 

@@ -18,7 +18,7 @@ from pare_backends.checkpoint.soundness import cosine
 from pare_backends.elsewhere.given import Given, Held, refused
 from pare_backends.failures import CallFailure
 from pare_backends.models.layout import Layout
-from pare_backends.models.same_tokens import tokenizers_differ
+from pare_backends.checkpoint.same_tokens import tokenizers_differ
 
 FIELDS = (
     *("hidden_size", "num_hidden_layers", "num_attention_heads", "num_key_value_heads"),

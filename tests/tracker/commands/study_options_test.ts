@@ -17,7 +17,6 @@ import {
 
 /** Fields that a document alone can give, and why no option does. */
 const DOCUMENT_ONLY: Readonly<Record<string, string>> = {
-  strategies: "recipes are too long for a command line",
   kind: "the command says it, or a field of the document",
 };
 
@@ -63,7 +62,8 @@ const WORDS: Readonly<
 Deno.test("every option's words become its own field, alone", () => {
   const needed = { model_name: "demo", dataset: "demo" };
   const bare = studyFromOptions({}, needed);
-  for (const option of STUDY_OPTIONS) {
+  // Candidates say how many trials there are, too.
+  for (const option of STUDY_OPTIONS.filter(({ reads }) => reads !== "checkpoints")) {
     const [words, value] = WORDS[option.reads]!;
     const strategist = { base_url: "http://host/v1" };
     const with_server = option.field === "strategist.model" ? { ...needed, strategist } : needed;
@@ -78,6 +78,21 @@ Deno.test("every option's words become its own field, alone", () => {
       Object.fromEntries(Object.entries(one).filter(([name]) => name !== field));
     assert.deepEqual(rest(study), rest(bare), option.flag);
   }
+});
+
+Deno.test("--candidates are all that is tried, unless the document has strategies of its own", () => {
+  const needed = { model_name: "demo", dataset: "demo" };
+  const candidates = ["a.gguf", "b.gguf"];
+  const alone = studyFromOptions({ candidates }, needed);
+  assert.deepEqual([alone.max_trials, alone.max_full_evaluations], [2, 2]);
+  const taken = candidates.map((file) => ({
+    actions: [{ agent: "elsewhere", method: "as_given", params: { file } }],
+  }));
+  assert.deepEqual(alone.strategies, taken);
+  assert.equal(studyFromOptions({ candidates, maxTrials: "5" }, needed).max_trials, 5);
+  const rtn = { actions: [{ agent: "quantization", method: "rtn", params: {} }] };
+  const beside = studyFromOptions({ candidates }, { ...needed, strategies: [rtn] });
+  assert.deepEqual([beside.max_trials, beside.strategies], [undefined, [rtn, ...taken]]);
 });
 
 Deno.test("--goals with a name twice are refused: the last would have counted in silence", () => {

@@ -37,7 +37,7 @@ async function named(
 }
 
 /** Both directions as a table, then agreement and the blocks that moved most. */
-export function klText(found: CallResult<"divergence">): string {
+export function klText(found: CallResult<"model_kl">): string {
   const { kl, reverse_kl, agreement, blocks, text, windows, tokens } = found;
   const shares = kl.quantiles.map(({ share }) => share === 1 ? "most" : `${100 * share} %`);
   const row = (name: string, { mean, standard_error, quantiles }: typeof kl) => [
@@ -80,7 +80,7 @@ export async function klCommand(base: string, other: string, options: KlOptions)
   const room = await mkdtemp(join(cache, "kl-"));
   try {
     const outcome = await client.run({
-      call: "divergence",
+      call: "model_kl",
       base: first.artifact_dir,
       other: second.artifact_dir,
       room_dir: room,

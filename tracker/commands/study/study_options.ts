@@ -182,7 +182,7 @@ export const STUDY_OPTIONS = [
     reads: "checkpoints",
     field: "strategies",
     of: "study",
-    group: "most used",
+    group: "search",
   },
   {
     flag: "--calibration-data <file>",

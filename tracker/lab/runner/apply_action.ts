@@ -150,18 +150,15 @@ async function toolHashOf({ workshop, action }: ApplyInput) {
   };
 }
 
-/** The interpreter of the program that a method runs beside. */
+/** The interpreter of the program that a method runs beside, and where what it is given lies. */
 async function toolOf({ workshop, action }: ApplyInput) {
-  const { tool } = workshop.registry.method(action.agent, action.method).method.needs;
-  return tool === undefined ? {} : { tool_python: await workshop.client.pythonOf(tool) };
-}
-
-/** Where a checkpoint that was made elsewhere lies, for a method that takes one. */
-async function givenOf({ workshop, action }: ApplyInput) {
-  const { needs } = workshop.registry.method(action.agent, action.method).method;
-  if (needs.given !== true) return {};
-  const path = await givenPath(workshop, String(action.params["content"]));
-  return path === null ? {} : { given_path: path };
+  const { tool, given } = workshop.registry.method(action.agent, action.method).method.needs;
+  const content = String(action.params["content"]);
+  const path = given === true ? await givenPath(workshop, content) : null;
+  return {
+    ...(tool === undefined ? {} : { tool_python: await workshop.client.pythonOf(tool) }),
+    ...(path === null ? {} : { given_path: path }),
+  };
 }
 
 /** What a trial writes beside its artifact: samples, logs, a copy while it is written. */
@@ -341,7 +338,6 @@ async function makeIn(
         reference_dir: input.reference?.location ?? null,
         ...await layersOf(input),
         ...await toolOf(input),
-        ...await givenOf(input),
         ...askedOfAll(study),
       },
       method.needs.environment,

@@ -299,7 +299,7 @@ const Reproduction = z.strictObject({
 });
 
 /** How far a model's predictions are from another's. */
-const Kl = CALLS.divergence.result.extend({
+const Kl = CALLS.model_kl.result.extend({
   base: z.string().describe("as it was named"),
   other: z.string(),
 });

@@ -1,4 +1,4 @@
-"""Call `divergence`: how far one model's predictions are from another's, token by token, and its
+"""Call `model_kl`: how far one model's predictions are from another's, token by token, and its
 hidden states block by block."""
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ QUANTILES = (0.5, 0.9, 0.99, 1.0)
 
 
 @dataclass(frozen=True)
-class DivergenceRequest:
-    """`divergence` of the wire."""
+class ModelKlRequest:
+    """`model_kl` of the wire."""
 
     base: str
     other: str
@@ -46,8 +46,8 @@ class Apart:
     squares: np.ndarray | None  # (blocks, 2): of the difference, and of the base's states
 
 
-def run(request: DivergenceRequest, report: Report) -> dict[str, Any]:
-    """The result of `core/calls/declared/divergence.ts`."""
+def run(request: ModelKlRequest, report: Report) -> dict[str, Any]:
+    """The result of `core/calls/declared/model_kl.ts`."""
     base = base_directory(request.base, Path(request.room_dir), report)
     with report.span("load", library=True):
         first, tokenizer = load_dequantized(base)

@@ -10,7 +10,7 @@ const Nats = z.strictObject({
 });
 
 /** How far a model's predictions are from another's on a text, token by token and block by block. */
-export const divergence = defineCall("divergence", {
+export const model_kl = defineCall("model_kl", {
   request: {
     base: z.string().describe("a directory, a GGUF file, or a name on the hub"),
     other: z.string().describe("one more, which must read the same tokens"),
