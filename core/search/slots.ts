@@ -120,9 +120,7 @@ function roles(entry: AgentMethod, facts: Facts) {
  * alone. A method that can do both stands in both, with the knobs that are left to it there.
  */
 export function chainSlots(methods: readonly AgentMethod[], facts: Facts): Slot[] {
-  // What a user gives is no point of the space.
-  const searched = methods.filter(({ method }) => method.needs.given !== true);
-  const known = searched.map((entry) => ({
+  const known = methods.map((entry) => ({
     ...roles(entry, facts),
     effect: entry.method.order.effect,
   }));

@@ -50,11 +50,12 @@ function closedKeys(context: SearchContext): Set<string> {
   return new Set(closed.map(([key]) => key));
 }
 
-/** The methods that the study may use: known here, and supported by its spec. */
+/** The methods that a search may use: known here, supported by the study's spec, and not of what a user gives. */
 export function usableMethods(
   { spec, methods }: Pick<SearchContext, "spec" | "methods">,
 ): AgentMethod[] {
   return methods.filter(({ agent, method }) =>
+    method.needs.given !== true &&
     spec.methods.some((one) => one.supported && one.agent === agent && one.method === method.name)
   );
 }

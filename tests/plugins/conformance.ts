@@ -60,7 +60,7 @@ export async function methodConformance(
   there: TinyWorld,
   step: Step,
 ): Promise<void> {
-  const world = withTool(given, there);
+  const world = withNeeds(given, there);
   const [entry = given] = boundedMethods([given], MOST);
   const { method } = entry;
   await step("its Python half is the file of its name", () => checkPythonHalf(entry));
@@ -97,10 +97,27 @@ export async function methodConformance(
   });
 }
 
-/** The world where the program that a method runs beside is made, as it is once it is asked for. */
-function withTool({ method: { needs } }: RegisteredMethod, world: TinyWorld): TinyWorld {
-  if (needs.tool === undefined) return world;
-  return { ...world, facts: { ...world.facts, tools: [needs.tool] } };
+/** The knobs that name the model itself as a checkpoint that was made elsewhere. */
+const GIVEN = { file: "model", content: "0123456789abcdef" };
+
+/** The world with what a method asks for: the program that it runs beside, what it is given. */
+function withNeeds({ method: { needs } }: RegisteredMethod, world: TinyWorld): TinyWorld {
+  const { linear_parameters, embedding_parameters, parameters } = world.facts.model;
+  const rest = parameters - linear_parameters - embedding_parameters;
+  const itself = {
+    ...{ ...GIVEN, kind: "floats", file_bytes: 2 * parameters },
+    weight_bytes: {
+      linear: 2 * linear_parameters,
+      embedding: 2 * embedding_parameters,
+      rest: 2 * rest,
+    },
+    forms: { linear: [null], embedding: [null] },
+  };
+  const more = {
+    ...(needs.tool === undefined ? {} : { tools: [needs.tool] }),
+    ...(needs.given === true ? { given: [itself] } : {}),
+  };
+  return { ...world, facts: { ...world.facts, ...more } };
 }
 
 function checkPythonHalf({ agent, method, python_path }: RegisteredMethod): void {
@@ -151,6 +168,7 @@ async function checkUnknownKnob(entry: RegisteredMethod, world: TinyWorld): Prom
 function proposals({ agent, method }: RegisteredMethod, { facts }: TinyWorld): ResolvedAction[] {
   const resolve = (params: Action["params"]) =>
     resolveAction({ agent, method: method.name, params }, [{ agent, method }], facts);
+  if (method.needs.given === true) return [resolve(GIVEN)];
   const automatic = Object.fromEntries(Object.keys(method.knobs).map((name) => [name, "auto"]));
   const seeds = BOLDNESS.map((boldness) => method.seed(boldness, facts));
   return [...seeds.filter((params) => params !== null), automatic].map(resolve);
@@ -160,8 +178,8 @@ function checkProposals(entry: RegisteredMethod, world: TinyWorld): void {
   const first = proposals(entry, world);
   assert.deepEqual(proposals(entry, world), first);
   // Alone, it would learn from the uncompressed model what that model knows, or lead back to it.
-  const { teacher, reference } = entry.method.needs;
-  const alone = teacher !== true && reference !== true;
+  const { teacher, reference, given } = entry.method.needs;
+  const alone = teacher !== true && reference !== true && given !== true;
   assert.equal(first.length > 1, alone, `${entry.method.name} proposes ${first.length} tries`);
   for (const action of first) {
     const verdict = checkStrategy([action], [entry], world.facts);
@@ -329,6 +347,7 @@ function applyRequest(
     ...(method.needs.teacher === true
       ? { original_dir: world.model_dir, original_cache: join(world.folder, "teacher") }
       : {}),
+    ...(method.needs.given === true ? { given_path: world.model_dir } : {}),
     ...(method.needs.reference === true ? { reference_dir: join(world.folder, "before") } : {}),
   } as const;
 }

@@ -14,6 +14,7 @@ import {
   type Trial,
   type TrialState,
 } from "../../../core/mod.ts";
+import { methods } from "../spec_fixtures.ts";
 import { baseline, context, only, recipe, trial } from "../../plugins/search_fixtures.ts";
 
 function row(metric: string, value: number, more: Partial<Measurement> = {}): Measurement {
@@ -167,6 +168,23 @@ Deno.test("recipes without a point are counted, never shown, and said with the a
   assert.match(left_out[0]!.reason, /octet has no place/);
   const answer = proposeBy(given, first)!;
   assert.match(answer.origin.reason, /the first; 1 of the recipes tried have no place/);
+});
+
+Deno.test("what a user gives is no point of the space: a search passes over it, and tells no trial of it", () => {
+  const given = methods.map((entry) =>
+    entry.method.name === "octet"
+      ? {
+        ...entry,
+        method: { ...entry.method, needs: { ...entry.method.needs, given: true as const } },
+      }
+      : entry
+  );
+  const trials = [trial(1, recipe(["octet"]), {}, given)];
+  const { space, state: { seen }, left_out } = studySearch(context({ trials }, given));
+  const choices = space.dimensions.flatMap((one) => one.choices ?? []);
+  assert.ok(choices.includes("shrinking/round") && !choices.includes("shrinking/octet"));
+  assert.equal(seen.length, 0);
+  assert.match(left_out[0]!.reason, /octet has no place/);
 });
 
 /** Names the same point again and again. */
