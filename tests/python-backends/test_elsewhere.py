@@ -226,7 +226,9 @@ def test_folders_of_another_model_or_whose_config_lies_are_refused(tmp_path: Pat
     assert "its weights are another model's: the cosine of" in refusal(other)
     save_file({k: v for k, v in tensors.items() if UP not in k}, other / "model.safetensors")
     assert f"it holds no tensor {UP}.weight" in refusal(other)
-    save_file({**tensors, f"{UP}.weight": tensors[f"{UP}.weight"][:-8]}, other / "model.safetensors")
+    save_file(
+        {**tensors, f"{UP}.weight": tensors[f"{UP}.weight"][:-8]}, other / "model.safetensors"
+    )
     assert f"{UP}.weight is" in refusal(other)
 
 
@@ -247,7 +249,7 @@ def test_a_quantized_directory_is_an_original_once_it_is_decoded(tmp_path: Path)
 
 
 def test_the_rows_of_blocks_stand_in_the_models_order(tmp_path: Path) -> None:
-    """llama.cpp rotates neighbouring features: its file holds rows of queries and keys otherwise."""
+    """llama.cpp rotates neighbours: its file holds rows of queries and keys in another order."""
     source = artifact(tmp_path / "source")
     taken(gguf_of(source, tmp_path / "files"), tmp_path / "taken")
     own, layout = read(tmp_path / "taken"), layout_of(tiny_dir())

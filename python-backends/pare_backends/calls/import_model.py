@@ -76,9 +76,9 @@ def values(entries: dict[str, Entry]) -> int:
 
 def make_baseline(source: Source, output: Path, report: Report) -> tuple[Path, Converted | None]:
     """(directory of the baseline, what was converted; None: nothing was)."""
-    if source.path is not None and source.path.is_dir():
-        if source.kind != "checkpoint" or not is_packed(source.path):
-            return source.path, None
+    there = source.path is not None and source.path.is_dir()
+    if source.path is not None and there and not is_decoded(source):
+        return source.path, None
     if output.exists() and any(output.iterdir()):
         raise CallFailure(
             "bad_input", f"Cannot write the imported model to {output}: it is not empty"
@@ -98,6 +98,12 @@ def make_baseline(source: Source, output: Path, report: Report) -> tuple[Path, C
     from pare_backends.models.gguf.file import convert_gguf
 
     return output, convert_gguf(source.path, output, report)
+
+
+def is_decoded(source: Source) -> bool:
+    """Whether a directory is another quantizer's, whose weights are decoded to floats. One of the
+    hub was refused before it was fetched."""
+    return source.kind == "checkpoint" and source.path is not None and is_packed(source.path)
 
 
 def weights_of(path: Path) -> list[Path]:

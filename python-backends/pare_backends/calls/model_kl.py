@@ -54,7 +54,13 @@ def run(request: ModelKlRequest, report: Report) -> dict[str, Any]:
         second = other_model(request.other, base, report)
     text = SHIPPED_TEXT if request.text_path is None else Path(request.text_path)
     drawn = draw_windows(
-        read_texts(text), tokenizer, request.windows, request.tokens, request.seed, {}, "calibration"
+        read_texts(text),
+        tokenizer,
+        request.windows,
+        request.tokens,
+        request.seed,
+        {},
+        "calibration",
     )
     if len(drawn.ids) == 0:
         raise CallFailure("bad_input", f"Cannot compare on {text.name}: it gives no text")

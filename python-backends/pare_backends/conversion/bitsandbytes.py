@@ -208,7 +208,7 @@ def state_of(stored: StoredTensors, layer: str) -> dict[str, Any]:
 def four_bits_of(
     stored: StoredTensors, layer: str, state: dict[str, Any]
 ) -> tuple[np.ndarray, BlockScales, np.ndarray, np.ndarray | None]:
-    """(codes, scales, the table of numbers, that of doubly quantized scales; None: they are not)."""
+    """(codes, scales, the table of numbers, that of the scales; None: they are no codes)."""
     absmax = part(stored, layer, ".weight.absmax")
     of_scales, nested = np.zeros(0, np.float32), None
     if "nested_offset" in state:

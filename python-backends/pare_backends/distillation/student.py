@@ -6,10 +6,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from pare_backends.checkpoint import Checkpoint
+from pare_backends.checkpoint.same_tokens import tokenizers_differ
 from pare_backends.failures import CallFailure
 from pare_backends.methods.context import Context
-from pare_backends.checkpoint.same_tokens import tokenizers_differ
-
 
 
 def check_floats(checkpoint: Checkpoint, context: Context) -> None:

@@ -46,4 +46,6 @@ def apply(checkpoint: Checkpoint, params: Params, context: Context) -> Checkpoin
         " given): its stored numbers are kept, evaluated multiplied out"
     )
     config = {**checkpoint.config, "dtype": given.dtype}
-    return replace(checkpoint, config=config, stored=stored, floats=Unread(given.tensors), adapter=None)
+    return replace(
+        checkpoint, config=config, stored=stored, floats=Unread(given.tensors), adapter=None
+    )

@@ -134,4 +134,3 @@ def floats_of(name: str, entry: Entry) -> Held:
         return StoredTensors({name: entry})[name]
 
     return Held(entry.shape, None, read)
-

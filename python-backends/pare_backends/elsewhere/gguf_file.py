@@ -110,9 +110,7 @@ def is_copy(model: Any, parameter: str) -> bool:
     return parameter not in {name for name, _ in model.named_parameters()}
 
 
-def held_tensor(
-    name: str, tensor: ReaderTensor, processor: Any, places: Mapping[str, str]
-) -> Held:
+def held_tensor(name: str, tensor: ReaderTensor, processor: Any, places: Mapping[str, str]) -> Held:
     """One tensor; raises `CallFailure` for blocks that are not the model's own rows."""
     shape = tuple(int(side) for side in reversed(tensor.shape))
     kind = tensor.tensor_type.name

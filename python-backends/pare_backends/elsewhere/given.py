@@ -54,7 +54,9 @@ class Given:
     notes: tuple[str, ...] = ()
 
 
-def refused(name: str, why: str, hint: str = "Give a checkpoint of the study's model") -> CallFailure:
+def refused(
+    name: str, why: str, hint: str = "Give a checkpoint of the study's model"
+) -> CallFailure:
     """The failure for a checkpoint that is no trial of the model."""
     return CallFailure("bad_input", f"Cannot use {name}: {why}", hint=hint)
 

@@ -66,16 +66,14 @@ def integer_layer(
     columns = high if awq else high * WORD_BITS // claimed.bits
     words = rows * claimed.bits // WORD_BITS
     size = columns if claimed.group_size == -1 else claimed.group_size
-    if awq and wide != words or not awq and wide != rows or groups != -(-columns // size):
+    if (awq and wide != words) or (not awq and wide != rows) or groups != -(-columns // size):
         raise refused(
             name,
             f"its configuration claims {claimed.bits} bits in groups of {claimed.group_size}, and"
             f" {layer} has words of {high} by {wide} with scales of {groups} by {rows}",
         )
     like = unread_grid(claimed.bits, rows, columns, groups, claimed.symmetric and not awq)
-    return Held(
-        (rows, columns), like, integers_reader(name, layer, form, claimed, config, stored)
-    )
+    return Held((rows, columns), like, integers_reader(name, layer, form, claimed, config, stored))
 
 
 def integers_reader(

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from pare_backends.checkpoint import Checkpoint
 from pare_backends.elsewhere.folder import open_folder
-from pare_backends.elsewhere.given import Given, refused
 from pare_backends.elsewhere.gguf_file import open_gguf_file
+from pare_backends.elsewhere.given import Given, refused
 from pare_backends.elsewhere.same_model import check_same
 from pare_backends.models.layout import Layout
 

@@ -11,11 +11,11 @@ from pare_backends.checkpoint import read
 from pare_backends.checkpoint.empty_model import trusts_remote_code
 from pare_backends.checkpoint.forms import StoredTensor
 from pare_backends.checkpoint.load import load_dequantized, load_model
+from pare_backends.checkpoint.same_tokens import tokenizers_differ
 from pare_backends.elsewhere.decoded import decode_folder, is_packed
 from pare_backends.elsewhere.given import Unread, refused
 from pare_backends.elsewhere.opening import open_given
 from pare_backends.models.layout import layout_of
-from pare_backends.checkpoint.same_tokens import tokenizers_differ
 from pare_backends.models.sources import find_source
 from pare_backends.progress import Report
 

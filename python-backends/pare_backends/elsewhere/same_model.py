@@ -14,11 +14,11 @@ from pare_backends.checkpoint import Checkpoint
 from pare_backends.checkpoint.empty_model import load_config
 from pare_backends.checkpoint.forms import StoredTensor
 from pare_backends.checkpoint.load import load_tokenizer
+from pare_backends.checkpoint.same_tokens import tokenizers_differ
 from pare_backends.checkpoint.soundness import cosine
 from pare_backends.elsewhere.given import Given, Held, refused
 from pare_backends.failures import CallFailure
 from pare_backends.models.layout import Layout
-from pare_backends.checkpoint.same_tokens import tokenizers_differ
 
 FIELDS = (
     *("hidden_size", "num_hidden_layers", "num_attention_heads", "num_key_value_heads"),
@@ -38,7 +38,9 @@ SAMPLED = 3
 MAX_NAMES = 3
 
 
-def check_same(name: str, given: Given, original: Path, source: Checkpoint, layout: Layout) -> Given:
+def check_same(
+    name: str, given: Given, original: Path, source: Checkpoint, layout: Layout
+) -> Given:
     """The checkpoint with the model's own tensors alone; `CallFailure` in one sentence where it is
     another model's.
 
@@ -56,7 +58,9 @@ def check_settings(name: str, given: Given, wanted: Any) -> None:
     own, model = given.config.get_text_config(), wanted.get_text_config()
     gguf = given.kind == "GGUF"
     if not gguf and own.model_type != model.model_type:
-        raise refused(name, f"it is of the architecture {own.model_type}, the model is {model.model_type}")
+        raise refused(
+            name, f"it is of the architecture {own.model_type}, the model is {model.model_type}"
+        )
     for field in FIELDS:
         if gguf and field in UNSAID_BY_GGUF:
             continue
@@ -84,8 +88,8 @@ def same(said: Any, right: Any) -> bool:
 
 
 def fitted(name: str, given: Given, source: Checkpoint, layout: Layout) -> Given:
-    """The tensors that the model has, in its shapes; raises where one is missing, has another shape,
-    or is no tensor of the model."""
+    """The tensors that the model has, in its shapes; raises where one is missing, has another
+    shape, or is no tensor of the model."""
     copies = {layout.head_copy, f"{layout.head_copy}.weight"} if layout.head_copy else set()
     wanted = {
         tensor: source.float_shape(tensor)
@@ -125,7 +129,7 @@ def sides(shape: tuple[int, ...]) -> str:
 
 
 def check_vocabulary(name: str, given: Given, original: Path) -> None:
-    """Raises where its tokens are not the model's: the study reads text by the model's tokenizer."""
+    """Raises where its tokens are not the model's: a study reads text by the model's tokenizer."""
     difference = None
     if given.directory is not None:
         if any((given.directory / one).exists() for one in ("tokenizer.json", "tokenizer.model")):
@@ -150,7 +154,9 @@ def tokens_differ(tokens: tuple[str, ...], tokenizer: Any) -> str | None:
         return None
     token, number = wrong[0]
     found = repr(tokens[number]) if number < len(tokens) else "none"
-    return f"the token {number} is {found:.40} in it, {token!r:.40} in the model ({len(wrong)} differ)"
+    return (
+        f"the token {number} is {found:.40} in it, {token!r:.40} in the model ({len(wrong)} differ)"
+    )
 
 
 def check_weights(name: str, given: Given, source: Checkpoint, layout: Layout) -> None:

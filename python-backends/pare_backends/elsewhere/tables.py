@@ -1,4 +1,4 @@
-"""Codes into tables of numbers as pare's own table form: bitsandbytes' four bits and 8-bit floats."""
+"""Codes into tables of numbers as pare's own table form: bitsandbytes' four bits, 8-bit floats."""
 
 from __future__ import annotations
 
@@ -20,7 +20,9 @@ ENDS = (".weight_scale_inv", ".weight_scale")
 NOTHING = np.zeros(0, np.float32)
 
 
-def four_bit_layers(name: str, stored: StoredTensors) -> tuple[dict[str, Held], set[str], list[str]]:
+def four_bit_layers(
+    name: str, stored: StoredTensors
+) -> tuple[dict[str, Held], set[str], list[str]]:
     """bitsandbytes' layers: NF4 and FP4, and its 8-bit integers with a scale a row."""
     layers: dict[str, Held] = {}
     used: set[str] = set()
@@ -73,7 +75,7 @@ def eight_bit_layer(layer: str, stored: StoredTensors) -> Held:
 def float8_layers(
     name: str, words: Mapping[str, Any], stored: StoredTensors
 ) -> tuple[dict[str, Held], set[str], list[str]]:
-    """Layers of 8-bit floats (E4M3) with a scale a matrix, a row, or a block of rows and columns."""
+    """Layers of 8-bit floats (E4M3) with a scale a matrix, a row, or a block of both sides."""
     layers: dict[str, Held] = {}
     used: set[str] = set()
     rounds = False
@@ -114,4 +116,3 @@ def float8_layer(name: str, layer: str, end: str, stored: StoredTensors) -> Held
     empty = BlockScales(NOTHING, NOTHING)
     like = TableTensor(np.zeros(0, np.uint8), empty, form, block, (rows, columns))
     return Held((rows, columns), like, read)
-

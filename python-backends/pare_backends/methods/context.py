@@ -45,7 +45,7 @@ class Context:
     tool_python: str | None = None
     """Interpreter of the environment of the program that the method runs beside (`needs.tool`)."""
     given_path: Path | None = None
-    """A checkpoint made elsewhere, of a method that takes one (`needs.given`); None: it is nowhere."""
+    """A checkpoint made elsewhere, of a method that takes one (`needs.given`); None: it is gone."""
     student_dir: Path | None = None
     """The smaller model that the user named, where it may take the original's place; None: there is
     none, or an action has changed the original already."""

@@ -29,9 +29,7 @@ class Source:
     revision: str | None
 
 
-def find_source(
-    name: str, trust_remote_code: bool, report: Report, packed: bool = False
-) -> Source:
+def find_source(name: str, trust_remote_code: bool, report: Report, packed: bool = False) -> Source:
     """The source of a model name; `CallFailure` in one sentence where there is none.
 
     packed: one of the hub may be quantized
