@@ -4,6 +4,7 @@ import { type ObjectiveFigure, objectiveFigure } from "../front/objectives.ts";
 import { metricOf } from "../metrics/metric_table.ts";
 import type { ResolvedAction } from "../schemas/action.ts";
 import { FULL, isDecisive } from "../schemas/fidelity.ts";
+import { stillFits } from "../strategies/recovery.ts";
 import { readRatio } from "../strategies/read_bytes.ts";
 import { type AgentMethod, resolveActions } from "../strategies/resolve_action.ts";
 import { foretoldLoss } from "../strategies/format_losses.ts";
@@ -132,6 +133,8 @@ export function foretoldFigures(
     const share = formula.share(study.trials.flatMap((trial) => {
       const value = trial.strategy === null ? undefined : figuresOf(trial, study)?.[at]?.value;
       if (value === undefined || trial.actions.length === 0) return [];
+      // No formula tells of what a user gave.
+      if (!trial.actions.every((action) => stillFits(action, methods))) return [];
       return [{ told: formula.tell(trial.actions) ?? 0, come: formula.come(value, of) }];
     }));
     return [{ at, of, share, formula }];

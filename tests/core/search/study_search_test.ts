@@ -273,6 +273,9 @@ Deno.test("latency is expected as the bytes foretell it, by the share that they 
     assert.ok(Math.abs(found! - wanted) < 1e-9, `${found} against ${wanted}`);
   near(at(asked([base])), 10 * ratio); // nothing is measured: all of what the bytes say
   near(at(asked([base, eight])), 8); // what was measured, as it alone says the share
+  const others = own.filter(({ method }) => method.name === "round");
+  const octet = trial(2, recipe(["octet"]), { measurements: latency(9) }, own);
+  near(at(asked([base, eight, octet], others)), 8); // what the search may not use tells nothing
   assert.equal(asked([eight]).expected, undefined); // no baseline
   assert.equal(asked([base], only("round", "octet")).expected, undefined); // nobody tells
   assert.equal(state([base]).expected, undefined); // latency is no objective
