@@ -99,7 +99,7 @@ def packed_layers(
     }
     if method == "compressed-tensors" and has_float8(stored):
         return float8_layers(name, words, stored)
-    if method in kinds:
+    if method is not None and method in kinds:
         return kinds[method]()
     if method not in (None, "compressed-tensors"):
         known = ", ".join([*kinds, "compressed-tensors"])

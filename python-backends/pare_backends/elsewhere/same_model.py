@@ -104,7 +104,7 @@ def fitted(name: str, given: Given, source: Checkpoint, layout: Layout) -> Given
         if tensor not in wanted:
             if tensor == "lm_head.weight" and layout.head is None:
                 continue  # said to be the embedding
-            if tensor.endswith(".bias") and not np.any(held.read()):
+            if tensor.endswith(".bias") and not np.any(np.asarray(held.read())):
                 continue  # AutoGPTQ adds biases of zeros
             raise refused(name, f"it holds {tensor}, which the model has not")
         if held.shape != wanted[tensor]:

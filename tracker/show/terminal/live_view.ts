@@ -37,6 +37,7 @@ export function bar(share: number, width: number): string {
 const PHASES: Readonly<Record<string, (detail: string) => string>> = {
   inspect_device: () => "look at this machine",
   import_model: () => "read the model",
+  inspect_given: () => "look at checkpoints made elsewhere",
   prepare_data: () => "choose samples and calibration text",
   sensitivity: () => "score each layer in each format",
   read_scores: () => "read another program's layer scores",
