@@ -63,7 +63,12 @@ export interface Backend {
     look?: Look,
   ): Promise<Outcome<Evaluation>>;
   /** `baseline` null: the artifact is the baseline and is measured alone. */
-  speed(trial_id: string, artifact: Artifact, baseline: Artifact | null): Promise<Outcome<Speed>>;
+  speed(
+    trial_id: string,
+    artifact: Artifact,
+    baseline: Artifact | null,
+    runtime: string,
+  ): Promise<Outcome<Speed>>;
 }
 
 /** A language model's answer, or why there is none. `model`: as its server names it, where it was reached. */

@@ -13,7 +13,7 @@ import { type Comparable, type ComparableStudy, objectivesSentence } from "../fr
 import { LEVEL } from "../evidence/sequence/verdict.ts";
 import { claimsOverStudy } from "../evidence/study_claims.ts";
 import { equalitySaid } from "../front/equal_latencies.ts";
-import { busyCores } from "../front/latency_ratio.ts";
+import { besideOriginal, busyCores, ratioSides } from "../front/latency_ratio.ts";
 import { type Front, objectiveFigure } from "../front/objectives.ts";
 import { type Choice, passedOver } from "./passed_over.ts";
 import { looksViolated, nameOf, rangeOf, shown, undecided, violations } from "./verdicts.ts";
@@ -85,7 +85,7 @@ function equalSaid({ reward }: Comparable): string[] {
 
 /** What a figure beside the original's does not say. */
 function aside(
-  { latency }: Comparable,
+  { latency, measurements }: Comparable,
   metric: string,
   value: number,
   { facts: { model }, study: { spec: { runtime } }, compressed }: ReasonsInput,
@@ -106,7 +106,8 @@ function aside(
       busy.toFixed(1)
     } cores; on a quiet machine it may differ`
     : "";
-  return `: ${shown(ratio)} of what the original took in the same minutes ` +
+  const sides = ratioSides(measurements, runtime);
+  return `: ${besideOriginal(shown(ratio), sides)}, taken in turn in the same minutes ` +
     `(95 % interval ${shown(interval[0])} to ${shown(interval[1])}${several}${beside})`;
 }
 

@@ -342,6 +342,10 @@ export interface Runtime {
   readonly form: RuntimeForm | null;
   /** Whether it can run this model on this machine, and why not. */
   supports(facts: Facts): Support;
+  /** Of weights that are all floats, its own first: the original is timed in each. Absent: in none. */
+  precisions?(facts: Facts): readonly string[];
+  /** The format of `pare convert` that its users load; absent: they load the checkpoint. */
+  readonly loads?: string;
   /** The weight formats that it computes with, in one line. */
   readonly formats: string;
   /** What it does to stored formats in place of running them, such as "multiplies packed weights out
@@ -353,7 +357,7 @@ export interface Runtime {
   skips?(change: Change): boolean;
   /** Bytes that reading a part once takes, as it holds the part; absent: nobody can tell beforehand. */
   reads?(part: HeldPart): number;
-  /** Larger is preferred where several fit; below 10, it runs only where it is asked for. */
+  /** Larger is preferred where several fit and none was timed; below 10: only where it is asked for. */
   readonly preference: number;
 }
 

@@ -1,4 +1,5 @@
 import { METRICS } from "../metrics/metric_table.ts";
+import { ranIn } from "../metrics/runtime_words.ts";
 import type { Measurement } from "../schemas/measurement.ts";
 
 /**
@@ -8,6 +9,9 @@ import type { Measurement } from "../schemas/measurement.ts";
 export const RATIOS: ReadonlyMap<string, string> = new Map(
   METRICS.flatMap(({ name, ratio }) => ratio === undefined ? [] : [[ratio, name]]),
 );
+
+/** The original's, as it was timed in turn with a trial. */
+const BESIDE = "baseline_latency_ms";
 
 /** A figure over the baseline's. */
 export interface Ratio {
@@ -38,6 +42,30 @@ export function measuredRow(
   runtime: string,
 ): Measurement | undefined {
   return measuredRows(measurements, metric, runtime).at(-1);
+}
+
+/** Where a trial's time per token and the original's beside it were taken, in words. */
+export interface RatioSides {
+  readonly own: string;
+  readonly original: string;
+}
+
+/** Both sides of a trial's latency ratio; null: its own was not measured. */
+export function ratioSides(
+  measurements: readonly Measurement[],
+  runtime: string,
+): RatioSides | null {
+  const own = ranIn(measuredRow(measurements, "latency_ms", runtime));
+  if (own === null) return null;
+  // Journals of before kept no baseline beside a trial: it ran as its own did.
+  return { own, original: ranIn(measuredRow(measurements, BESIDE, runtime)) ?? runtime };
+}
+
+/** A ratio to the original with both of its sides: "0.47 of the original's in llama.cpp (float16)". */
+export function besideOriginal(ratio: string, sides: RatioSides | null): string {
+  if (sides === null) return `${ratio} of the original's`;
+  const own = sides.own === sides.original ? "" : `, itself in ${sides.own}`;
+  return `${ratio} of the original's in ${sides.original}${own}`;
 }
 
 /** Cores that other work took of the latest timing in a runtime; 0: too few to matter, or none known. */

@@ -11,7 +11,7 @@ import { SPEED } from "./budget.ts";
 import { BASELINE } from "./draft.ts";
 import { checkUserStrategies, initialQueue } from "./queue.ts";
 import { alertOfChangedEnvironments } from "./changed_environments.ts";
-import { isFinished, type OpenTrial } from "../resume/replay.ts";
+import { isFinished, type OpenTrial, timingKey } from "../resume/replay.ts";
 import { baselineOf, record, type Study, withRung } from "./study.ts";
 import type { StudyHistory, StudyInput, StudyPorts } from "./study_input.ts";
 
@@ -48,6 +48,7 @@ export async function openStudy(
     held: [],
     artifacts: new Map(history?.study.artifacts ?? []),
     evaluations: restored(history),
+    elsewhere: new Set((history?.study.elsewhere ?? []).map(timingKey)),
     episodes: [...history?.study.episodes ?? []],
     queue,
     keys: new Set(trials.filter(isFinished).map((trial) => strategyKey(trial.actions))),

@@ -259,7 +259,7 @@ export async function measureSpeed(
     draft,
     "speed",
     runtime,
-    () => study.ports.backend.speed(draft.trial.trial_id, draft.artifact, baseline),
+    () => study.ports.backend.speed(draft.trial.trial_id, draft.artifact, baseline, runtime),
   );
   if ("ending" in measured) {
     await alertOfNaN(study, draft, measured.ending);

@@ -74,6 +74,8 @@ export interface Study {
   readonly artifacts: Map<string, Artifact>;
   /** By trial, then by rung. */
   readonly evaluations: Map<string, ReadonlyMap<string, Evaluation>>;
+  /** Trials that were timed in other runtimes than the study's, by `timingKey`. */
+  readonly elsewhere: Set<string>;
   /** The rungs that trials climb, the cheapest first. */
   readonly rungs: readonly string[];
   readonly episodes: Episode[];

@@ -1,4 +1,4 @@
-import type { Sampler } from "../contract/plugin.ts";
+import type { Runtime, Sampler } from "../contract/plugin.ts";
 import type {
   Ask,
   Backend,
@@ -49,6 +49,8 @@ export interface StudyInput {
   readonly spec: Spec;
   readonly provenance: Provenance;
   readonly methods: readonly AgentMethod[];
+  /** What may time its trials beside its own runtime; absent: nothing does. */
+  readonly runtimes?: readonly Runtime[];
   /** What its agents declare to win back lost quality with; absent: nothing. */
   readonly recoveries?: readonly AgentRecovery[];
   /** Which recipes are tried first in which case, where the request names none. */

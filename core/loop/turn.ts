@@ -7,6 +7,7 @@ import { type Proposal, propose } from "./propose.ts";
 import { cancelled, type Stop, stopNow } from "./stop.ts";
 import type { Study } from "./study.ts";
 import { timeAgain } from "./end/time_again.ts";
+import { timeElsewhere } from "./end/time_elsewhere.ts";
 import type { StudyResult } from "./study_input.ts";
 
 /** One turn of the search: propose, apply, evaluate, learn. Its trial, or why there is no more. */
@@ -36,6 +37,7 @@ export async function finishStudy(study: Study, stop: Stop): Promise<StudyResult
   for (const proposal of earlierProposals(study, stop)) await runProposal(study, proposal);
   await finishHeld(study, stop);
   await timeAgain(study, stop);
+  await timeElsewhere(study, stop);
   return await closeSearch(study, stop);
 }
 

@@ -49,6 +49,8 @@ export interface ReplayedStudy {
   readonly format_losses: readonly FormatLoss[] | null;
   /** Every artifact that was written, by its id. */
   readonly artifacts: ReadonlyMap<string, Artifact>;
+  /** Timings in other runtimes than the study's, a trial and runtime once. */
+  readonly elsewhere: readonly RecordOf<"timed_in_runtime">[];
   /** The ledger of a staged run. */
   readonly stage_decisions: readonly StageDecision[];
   /** How it ended; null: it is open, or was never closed. */
@@ -162,17 +164,34 @@ function scoredAgain(
   });
 }
 
-/** What the study's samplers were given beside its own trials, the last of each kind, and later scores. */
+/** What names a trial's timing in a runtime. */
+export function timingKey({ trial_id, runtime }: { trial_id: string; runtime: string }): string {
+  return `${trial_id} ${runtime}`;
+}
+
+/** The last timing of each trial in each runtime beside the study's own. */
+function timedElsewhere(
+  records: readonly JournalRecord[],
+  studyId: string,
+): RecordOf<"timed_in_runtime">[] {
+  const all = records.flatMap((one) =>
+    one.type === "timed_in_runtime" && one.study_id === studyId ? [one] : []
+  );
+  return [...new Map(all.map((one) => [timingKey(one), one])).values()];
+}
+
+/** What the study's samplers were given beside its own trials, the last of each kind, and what came later. */
 function givenTo(
   records: readonly JournalRecord[],
   studyId: string,
-): Pick<ReplayedStudy, "earlier" | "format_losses" | "scored_again"> {
+): Pick<ReplayedStudy, "earlier" | "format_losses" | "scored_again" | "elsewhere"> {
   const last = <T extends JournalRecord["type"]>(type: T) =>
     records.findLast((one): one is RecordOf<T> => one.type === type && studyOf(one) === studyId);
   return {
     earlier: last("earlier_trials_given")?.trials ?? [],
     format_losses: last("format_losses_given")?.losses ?? null,
     scored_again: scoredAgain(records, studyId),
+    elsewhere: timedElsewhere(records, studyId),
   };
 }
 

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { CarbonIntensity, CpuPower } from "./energy.ts";
+import { Numerics } from "./measurement.ts";
 
 /** Weights that already lie on a uniform grid: rounding to that grid would win by construction. */
 export const WeightGrid = z.strictObject({
@@ -141,6 +142,10 @@ export const DeviceFacts = z.strictObject({
   compute_capability: z.string().nullable(),
   free_disk_gb: z.number(),
   bf16: z.boolean(),
+  instructions: z.array(z.string()).optional().describe(
+    "of the processor, as its kernel names them, those that multiply vectors, integers or 16-bit floats; " +
+      "absent: in old records",
+  ),
   torch_version: z.string(),
   torch_build: z.enum(["cpu", "cuda", "rocm"]),
   energy_reader: z.enum(["nvml-counter", "nvml-power", "rapl", "estimate"]),
@@ -165,6 +170,20 @@ export const DatasetFacts = z.strictObject({
 });
 export type DatasetFacts = z.infer<typeof DatasetFacts>;
 
+/** How fast a runtime runs the original in one precision, as a study's beginning has it. */
+export const RuntimeSpeed = z.strictObject({
+  runtime: z.string(),
+  precision: z.string().describe("of weights and computation, one that the runtime offers"),
+  numerics: Numerics.nullable().describe("as it ran; null: it could not be timed"),
+  latency_ms: z.number().nullable().describe("milliseconds per token, a median; null: see reason"),
+  standard_error: z.number().nullable(),
+  passes: z.int(),
+  bytes_read: z.int().nullable().describe("that a generated token reads, as the runtime holds it"),
+  reason: z.string().nullable().describe("why it could not be timed"),
+  at: z.string().describe("when it was timed, which may be before the study"),
+});
+export type RuntimeSpeed = z.infer<typeof RuntimeSpeed>;
+
 export const Facts = z.strictObject({
   model: ModelFacts,
   student: ModelFacts.optional().describe(
@@ -176,6 +195,10 @@ export const Facts = z.strictObject({
   ),
   given: z.array(GivenFacts).optional().describe(
     "checkpoints made elsewhere that are trials of the study; absent: none are",
+  ),
+  runtimes: z.array(RuntimeSpeed).optional().describe(
+    "of the original, in each runtime that is made here; absent: in old records, and where nothing " +
+      "times",
   ),
   dataset: DatasetFacts,
 });

@@ -165,6 +165,15 @@ const RECORDS = [
     measurements: z.array(Measurement),
   }),
   z.strictObject({
+    type: z.literal("timed_in_runtime"),
+    at: z.string(),
+    study_id: z.string(),
+    trial_id: z.string(),
+    runtime: z.string().describe("another than the study's own: no figure of the trial changes"),
+    measurements: z.array(Measurement).describe("the original's beside it as baseline_…"),
+    reason: z.string().nullable().describe("why it could not be timed; null: it was"),
+  }),
+  z.strictObject({
     type: z.literal("action_evaluated"),
     at: z.string(),
     study_id: z.string(),

@@ -6,6 +6,7 @@ export const Numerics = z.strictObject({
   inference_precision: z.string().describe("such as f32, bf16"),
   kv_precision: z.string().describe("such as f32, f16, u8"),
   activation_group: z.int().describe("group of dynamic activation quantization; 0 = none"),
+  threads: z.int().optional().describe("absent: in old records, and where nothing was timed"),
 });
 export type Numerics = z.infer<typeof Numerics>;
 

@@ -133,6 +133,17 @@ export const DATASET_CLASSES = [
   "custom",
 ] as const;
 
+/** A runtime that ran the original here, in the precision in which it was fastest. */
+export const RunnableIn = z.strictObject({
+  runtime: z.string(),
+  precision: z.string().describe("in which it runs weights that are all floats"),
+  latency_ms: z.number().describe("of the original, milliseconds per token"),
+  loads: z.string().optional().describe(
+    "format of pare convert that its users load; absent: the checkpoint itself",
+  ),
+});
+export type RunnableIn = z.infer<typeof RunnableIn>;
+
 const SpecFields = z.strictObject({
   model_size_gb: z.number().describe("fp16 bytes / 1e9"),
   preferred_quant: z.array(z.string()).describe("method names in order of preference"),
@@ -161,6 +172,9 @@ const SpecFields = z.strictObject({
   ),
   methods: z.array(MethodVerdict),
   runtime: z.string(),
+  runtimes: z.array(RunnableIn).optional().describe(
+    "that were timed with the original, the fastest first; absent: none was",
+  ),
   required_memory_gb: z.number(),
   assumptions: z.array(Assumption),
   warnings: z.array(z.string()),

@@ -5,6 +5,7 @@ import type { RunRequest } from "../schemas/request.ts";
 import { checkHeldAtAll } from "../strategies/held_methods.ts";
 import type { AgentMethod } from "../strategies/resolve_action.ts";
 import type { ChosenRuntime } from "./front_objectives.ts";
+import { fastestFirst, speedsSaid } from "./runtime_speeds.ts";
 
 /** Why a runtime holds nothing of what the methods in play write; null: it holds some of it. */
 function holdsNone(
@@ -38,7 +39,9 @@ export function chooseRuntime(
         "leave --runtime out for the best one that runs here",
     );
   }
-  const ranked = [...runtimes].sort((a, b) => b.preference - a.preference);
+  const timed = fastestFirst(facts).map(({ runtime }) => runtime);
+  const place = ({ name }: Runtime) => timed.includes(name) ? timed.indexOf(name) : timed.length;
+  const ranked = [...runtimes].sort((a, b) => place(a) - place(b) || b.preference - a.preference);
   const refused: string[] = [];
   for (const runtime of ranked) {
     const support = runtime.supports(facts);
@@ -52,7 +55,10 @@ export function chooseRuntime(
       continue;
     }
     const others = refused.length === 0 ? "" : `; refused ${refused.join("; ")}`;
-    const reason = `preferred among those that run it here${others}`;
+    const why = timed.includes(runtime.name)
+      ? `fastest with the original (a token: ${speedsSaid(facts)})`
+      : "preferred among those that run it here";
+    const reason = `${why}${others}`;
     return { name: runtime.name, reason, runtime };
   }
   throw new UsageError(

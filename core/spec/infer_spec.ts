@@ -17,6 +17,7 @@ import { methodVerdicts, preferenceOrder } from "../strategies/method_verdicts.t
 import { constraintsOf, MAX_ACCURACY_DROP } from "./constraints_in_force.ts";
 import { chooseRuntime } from "./choose_runtime.ts";
 import { evictAfter, scoredMethods } from "./evict_after.ts";
+import { fasterElsewhere, fastestFirst } from "./runtime_speeds.ts";
 import { memoryRefusal, requiredMemoryGb } from "./required_memory.ts";
 import type { AskedAction } from "../strategies/method_data.ts";
 import type { AgentMethod } from "../strategies/resolve_action.ts";
@@ -206,6 +207,11 @@ export function inferSpec(
   const model_size_gb = facts.model.fp16_bytes / 1e9;
   const order = preferenceOrder(plugins.agents, model_size_gb);
   const runtime = chooseRuntime(request, facts, plugins);
+  const runtimes = fastestFirst(facts).map((one) => {
+    const loads = plugins.runtimes.find(({ name }) => name === one.runtime)?.loads;
+    return loads === undefined ? one : { ...one, loads };
+  });
+  const elsewhere = fasterElsewhere({ runtime: runtime.name, runtimes });
   const held = heldMethods(plugins.methods, runtime.runtime);
   const { evict_after, assumptions: scored } = evictAfter(request, planned, held, facts);
   const scorable = scoredMethods(held, evict_after);
@@ -245,6 +251,7 @@ export function inferSpec(
     predictor: "likelihoods",
     methods,
     runtime: runtime.name,
+    ...(runtimes.length === 0 ? {} : { runtimes }),
     required_memory_gb: requiredMemoryGb(facts),
     assumptions: [
       ...assumptions,
@@ -259,6 +266,7 @@ export function inferSpec(
       ...gridWarning(facts),
       ...energyWarning(request, facts, aimed),
       ...gpuHoursWarning(request, facts),
+      ...(elsewhere === null ? [] : [elsewhere]),
       ...emulatedWarning(request, emulated),
       ...perplexityWarning(request, { objectives, tasks }),
       ...(memory === null ? [] : [memory]),

@@ -67,12 +67,14 @@ export default defineRuntime({
   needs: { environment: "llama_cpp", gpu: false },
   form: { environment: "default", shared: "artifact" },
   supports,
+  precisions: ({ device }) => device.bf16 ? ["f16", "bf16", "f32"] : ["f16", "f32"],
+  loads: "gguf",
   formats: "integers of 2 to 4 bits, as 4, and symmetric ones of 8, in groups of 32·n or whole " +
     "rows; its own blocks as they are; inputs rounded to 8 bits in groups of 32 or 256; floats, " +
     "pruned and decoded ones too, as float16",
   holds,
   skips: ({ form }) => form !== null && isGgml(form),
   reads,
-  // Its environment compiles for minutes, and its numerics are not those of the evaluation.
-  preference: 5,
+  // Its numerics are not those of the evaluation: where nothing was timed, others come first.
+  preference: 50,
 });

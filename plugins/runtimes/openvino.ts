@@ -74,9 +74,11 @@ export default defineRuntime({
   needs: { environment: "default", gpu: false },
   form: { environment: "openvino_export", shared: "architecture" },
   supports,
+  precisions: ({ device }) => device.bf16 ? ["f32", "bf16"] : ["f32"],
+  loads: "openvino",
   formats:
     "integers of 2 to 8 bits in any groups, 2 and 3 bits as 4; floats, pruned and decoded ones " +
-    "too, as float32",
+    "too, as float32, a model of floats alone in bfloat16 where that is faster",
   holds,
   reads,
   preference: 100,

@@ -8,6 +8,7 @@ export default defineRuntime({
   needs: { environment: "default", gpu: false },
   form: null,
   supports: () => ({ ok: true, reason: "runs every architecture that transformers loads" }),
+  precisions: () => ["f32"],
   formats: "everything, multiplied out to float32",
   emulates: "multiplies packed weights out to float32",
   holds: () => ({ ok: true }),

@@ -123,9 +123,9 @@ Deno.test("a backend that throws is a crash, not the end of the loop", async () 
   const w = world({ max_trials: 1 });
   const broken = {
     ...w.backend,
-    speed: (id: string, artifact: never, baseline: never) =>
+    speed: (id: string, artifact: never, baseline: never, runtime: string) =>
       baseline === null
-        ? w.backend.speed(id, artifact, baseline)
+        ? w.backend.speed(id, artifact, baseline, runtime)
         : Promise.reject(new Error("lost")),
   };
   const { trials } = await runStudy(w.input(), { ...w.ports, backend: broken });

@@ -46,6 +46,16 @@ export async function runtimeConformance(
     console.log(`${runtime.name} is not run: ${missing}`);
     return;
   }
+  for (const precision of runtime.precisions?.(trial.world.facts) ?? []) {
+    await step(`it runs the tiny model in ${precision}`, async () => {
+      const [artifact_dir] = trial.artifacts;
+      const form_dir = await madeForm(runtime, artifact_dir!, trial, false, precision);
+      const { numerics } = await timed(runtime, { artifact_dir: artifact_dir!, form_dir }, trial, {
+        precision,
+      });
+      assert.equal(numerics.inference_precision, precision);
+    });
+  }
   let form_dir: string | null = null;
   for (const [number, directory] of trial.artifacts.entries()) {
     const what = number === 0 ? "the tiny model" : `artifact ${number} of it`;
@@ -102,14 +112,14 @@ async function whyNotHere(
   return null;
 }
 
-async function checkRun(
+/** What it says of a pass. */
+async function timed(
   runtime: Runtime,
   { artifact_dir, form_dir }: { artifact_dir: string; form_dir: string | null },
-  trial: RuntimeTrial,
-): Promise<void> {
-  const { client, folder } = trial.world;
-  const own = await mkdtemp(join(folder, "form-"));
-  const speed = must(
+  { world: { client } }: RuntimeTrial,
+  more: { precision?: string } = {},
+) {
+  return must(
     await client.run({
       call: "speed",
       ...namedRuntime(runtime),
@@ -125,8 +135,19 @@ async function checkRun(
       seed: 1,
       cpu_power: null,
       carbon_intensity: null,
+      ...more,
     }, runtime.needs),
   );
+}
+
+async function checkRun(
+  runtime: Runtime,
+  { artifact_dir, form_dir }: { artifact_dir: string; form_dir: string | null },
+  trial: RuntimeTrial,
+): Promise<void> {
+  const { client, folder } = trial.world;
+  const own = await mkdtemp(join(folder, "form-"));
+  const speed = await timed(runtime, { artifact_dir, form_dir }, trial);
   const latency = speed.measurements.find(({ metric }) => metric === "latency_ms");
   assert.ok(latency !== undefined && latency.value > 0 && latency.runtime === runtime.name);
   assert.ok(speed.bytes_read_per_token > 0);
@@ -166,12 +187,14 @@ async function madeForm(
   artifact_dir: string,
   { world }: RuntimeTrial,
   exact: boolean,
+  precision?: string,
 ): Promise<string | null> {
   const { form } = runtime;
   if (form === null) return null;
   const output_dir = await mkdtemp(join(world.folder, "made-"));
   const what = { call: "make_form", ...namedRuntime(runtime) } as const;
-  const request = { ...what, artifact_dir, output_dir, exact };
+  const floats = precision === undefined ? {} : { precision };
+  const request = { ...what, artifact_dir, output_dir, exact, ...floats };
   const { size_bytes } = must(await world.client.run(request, form));
   assert.ok(size_bytes > 0);
   return output_dir;

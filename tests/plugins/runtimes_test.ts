@@ -125,8 +125,9 @@ Deno.test("makeRegistry() takes every runtime, and two have a form of their own"
   );
 });
 
-Deno.test("llama.cpp and vllm run only where they are asked for", () => {
-  for (const one of [llama, vllm]) assert.ok(one.preference < transformers.preference);
+Deno.test("vllm runs only where it is asked for; llama.cpp is second to OpenVINO where none was timed", () => {
+  assert.ok(vllm.preference < transformers.preference);
+  assert.ok(llama.preference > transformers.preference && llama.preference < openvino.preference);
 });
 
 Deno.test("llama.cpp says why it does not fit: a GPU, own code, an architecture", () => {

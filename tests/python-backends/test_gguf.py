@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from gguf import GGUFReader
+from gguf.quants import dequantize
 from runtime_fixtures import adapted, artifact, folder, four_bit_model, random_llama, rounded
 
 from pare_backends.calls import prove_runtime
@@ -43,6 +44,25 @@ def written(directory: Path, exact: bool = False) -> tuple[Path, dict[str, Any]]
     shutil.rmtree(output, ignore_errors=True)
     output.mkdir()
     return output, asdict(write_gguf(directory, output, exact, silent_report()))
+
+
+@pytest.mark.parametrize(
+    ("precision", "half_a_step"), [("f32", 0), ("f16", 2**-11), ("bf16", 2**-8)]
+)
+def test_matrices_of_floats_lie_in_the_precision_that_is_asked_for(
+    tmp_path: Path, precision: str, half_a_step: float
+) -> None:
+    source = random_llama(0)
+    write_gguf(source, tmp_path, False, silent_report(), precision)
+    described = json.loads((tmp_path / "gguf.json").read_text())
+    assert described["inference_precision"] == precision
+    tensors = {tensor.name: tensor for tensor in GGUFReader(tmp_path / "model.gguf").tensors}
+    held, norm = tensors["blk.0.ffn_up.weight"], tensors["blk.0.ffn_norm.weight"]
+    assert (held.tensor_type.name, norm.tensor_type.name) == (precision.upper(), "F32")
+    own = StoredWeights(str(source)).floats("model.layers.0.mlp.up_proj.weight")
+    off = np.abs(dequantize(held.data, held.tensor_type) - own)
+    assert off.max() <= half_a_step * np.abs(own).max()
+    assert (off.max() == 0) == (precision == "f32")
 
 
 @pytest.mark.parametrize(("bits", "group", "symmetric", "kind"), CASES)

@@ -6,6 +6,7 @@ import json
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -107,6 +108,26 @@ def test_quantized_embedding_is_read_by_row_and_as_output_head() -> None:
     saved = kept.bytes_read_per_token - quantized.bytes_read_per_token
     assert saved == (4 * head - head - 4 * 320) + (4 * row - (head + 4 * 320) // 320)
     assert kept.notes == ("float16 weights run as float32",)
+
+
+def test_floats_run_in_the_precision_that_is_asked_for_and_packed_weights_do_not() -> None:
+    graph_dir = str(exported_graph())
+    plain = build_model(graph_dir, str(random_llama(0)))
+    packed = build_model(graph_dir, str(artifact(4, 32, True, None)))
+    assert (plain.packed, packed.packed) == (False, True)
+    assert (
+        runtime.standard_numerics(plain)
+        == runtime.standard_numerics(packed, "bf16")
+        == runtime.STRICT
+    )
+    assert runtime.standard_numerics(plain, "bf16") == replace(
+        runtime.STRICT, inference_precision="bf16"
+    )
+    strict = open_session("openvino", str(random_llama(0)), graph_dir, 1)
+    session = open_session("openvino", str(random_llama(0)), graph_dir, 1, "bf16")
+    if session.numerics.inference_precision != "bf16":
+        pytest.skip("OpenVINO computes in no bfloat16 on this processor")
+    assert session.bytes_read_per_token == strict.bytes_read_per_token // 2
 
 
 def test_a_plain_model_reads_its_file_and_one_row_more_a_token() -> None:

@@ -137,7 +137,13 @@ function sped(figure: Record<string, unknown>) {
     measurements: [row],
     baseline_measurements: [],
     numerics,
-    ...{ bytes_read_per_token: 1, memory_bandwidth_gb_s: 1, roofline_ms: 1, load_average: 0 },
+    ...{
+      bytes_read_per_token: 1,
+      memory_bandwidth_gb_s: 1,
+      roofline_ms: 1,
+      load_average: 0,
+      threads: 1,
+    },
     energy: {
       ...{ reader: "estimate", joules: 1, seconds: 1, idle_watts: 0, tokens: 1, how: "" },
       carbon_intensity: null,

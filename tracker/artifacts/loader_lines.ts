@@ -30,6 +30,24 @@ function ownLoader(places: string): string[] {
   ];
 }
 
+/** The lines that run what `pare convert` wrote, by what it wrote; `folder`: where. */
+export function convertedLines(format: string, folder = "."): string {
+  if (format === "gguf") {
+    return `# llama.cpp\nllama-cli -m ${join(folder, "model.gguf")} -p "Hello"`;
+  }
+  const [from, loader, options] = format === "openvino"
+    ? ["optimum.intel", "OVModelForCausalLM", ""]
+    : ["transformers", "AutoModelForCausalLM", ', dtype="auto"'];
+  return [
+    ...(format === "openvino"
+      ? [`from ${from} import ${loader}`, "from transformers import AutoTokenizer"]
+      : [`from ${from} import ${loader}, AutoTokenizer`]),
+    "",
+    `model = ${loader}.from_pretrained("${folder}"${options})`,
+    `tokenizer = AutoTokenizer.from_pretrained("${folder}")`,
+  ].join("\n");
+}
+
 /** The lines that load a written checkpoint in Python; `weights`: those that a setting names. */
 export async function loaderLines(
   { location, loader, weights_id }: Pick<Artifact, "location" | "loader" | "weights_id">,

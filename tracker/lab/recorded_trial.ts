@@ -131,7 +131,9 @@ export async function recordedStudy(
   if (study === null) {
     throw new UsageError(`Cannot reproduce "${study_id}": its opening is not kept`);
   }
-  const { request, facts, provenance } = study.opened;
+  const { request: asked, facts, spec, provenance } = study.opened;
+  // What was fastest on that machine need not be so elsewhere, and the recipe was for it.
+  const request = spec.runtimes === undefined ? asked : { ...asked, runtime: spec.runtime };
   const { device } = facts;
   const closed = records.findLast((record) => record.type === "study_closed");
   const wanted = study.trials.filter(({ trial_id }) => only === undefined || trial_id === only);

@@ -23,7 +23,12 @@ import { provenanceOf } from "../lab/provenance.ts";
 import type { CallRunner } from "../lab/runner/call_runner.ts";
 import { budgetRefusal } from "../lab/runner/energy_meter.ts";
 import { gatherFacts } from "../lab/runner/gather_facts.ts";
-import { makeEnvironments, neededEnvironments } from "../lab/runner/study_environments.ts";
+import { originalSpeeds, timingsDecide } from "../lab/runner/original_speeds.ts";
+import {
+  makeEnvironments,
+  makeTimedRuntimes,
+  neededEnvironments,
+} from "../lab/runner/study_environments.ts";
 import type { Tools } from "../lab/runner/workshop.ts";
 import { studySamplers } from "../lab/search/study_samplers.ts";
 import { runRefusal } from "../store/shelf/run_writer.ts";
@@ -133,20 +138,27 @@ async function sessionInput(
   const { tools, runner } = await checkedTools(opened, setting_up, study_id, asked);
   const { registry } = tools;
   const { model_name, student: smaller, offline = false } = asked.request;
-  const onProgress = options.onSetup ?? (() => {});
+  const say = options.onSetup ?? (() => {});
   const gguf = model_name === "demo" || smaller === "demo"
-    ? await ensureDemoModel(home.root, { offline, onProgress, signal: setting_up })
+    ? await ensureDemoModel(home.root, { offline, onProgress: say, signal: setting_up })
     : undefined;
+  // A study that goes on keeps the answer that it began with.
+  const times = kindOf(asked.request).needs.methods && begun === undefined && timingsDecide();
+  if (times && !await hasGpu()) await makeTimedRuntimes(tools.client, registry, say);
   const start = await gatherFacts(tools, runner, asked.request, asked.dataset.facts, gguf);
   const { baseline, student } = start;
-  const { facts, ...given } = await withGiven(tools, runner, {
+  const { facts: found, ...given } = await withGiven(tools, runner, {
     ...{ request: asked.request, facts: start.facts, baseline, begun: actions },
     known: begun?.facts.given ?? [],
   });
-  const { request, assumptions } = await withEarlierLadder(given.request, facts, study_id, store);
-  const refusal = memoryRefusal(facts) ?? budgetRefusal(request, facts.device);
+  const { request, assumptions } = await withEarlierLadder(given.request, found, study_id, store);
+  const refusal = memoryRefusal(found) ?? budgetRefusal(request, found.device);
   if (refusal !== null) throw new UsageError(refusal);
   const kind = kindOf(request);
+  const timed = times
+    ? await originalSpeeds({ tools, runner, request, facts: found, baseline, say })
+    : {};
+  const facts = { ...found, ...timed };
   const inferred = kind.spec(request, facts, registry);
   const spec = {
     ...inferred,

@@ -259,6 +259,7 @@ async function prepared(
     spec: ready.spec,
     provenance: session.provenance,
     methods,
+    runtimes: registry.runtimes,
     recoveries: recoveriesOf(registry.agents),
     rules: shippedRules(),
     samplers,

@@ -18,6 +18,7 @@ import { frontData } from "./pages/front_data.ts";
 import { type Authorship, titleOf } from "./reports/answer_blocks.ts";
 import { renderHtml } from "./reports/render_html.ts";
 import { renderMarkdown } from "./reports/render_markdown.ts";
+import { originalRan } from "./view/deployment.ts";
 import { leaderboardCsv } from "./view/leaderboard_csv.ts";
 import { licenseOf } from "../artifacts/model_license.ts";
 import { latexTables } from "./reports/formats/latex_tables.ts";
@@ -68,7 +69,8 @@ export function plotOf(view: StudyView, options: PlotOptions = {}): string {
   return pareto(trialFigures(view), {
     title: options.title ?? `${modelLabel(view.facts)} on ${dataset.dataset}`,
     subtitle: options.subtitle ??
-      `${device.device_name}, ${device.cores} cores; ${view.spec.runtime}; ` +
+      `${device.device_name}, ${device.cores} cores; original in ` +
+        `${originalRan(view) ?? view.spec.runtime}; ` +
         `${Math.max(0, ...samples)} samples; seed ${view.request.seed}`,
     ...(caption === null ? {} : { caption }),
     ...(options.width === undefined ? {} : { width: options.width }),

@@ -6,7 +6,7 @@ import { Fidelity } from "../../schemas/fidelity.ts";
 import { SampleSelection, WireTask } from "../../schemas/data/wire_task.ts";
 import { Measurement } from "../../schemas/measurement.ts";
 import { ScoredTask } from "../../schemas/scoring/scored.ts";
-import { RuntimeDir, WeightsDir } from "../folders.ts";
+import { Precision, RuntimeDir, WeightsDir } from "../folders.ts";
 import { defineCall } from "../define_call.ts";
 
 /** Quality on the dequantized weights, activations quantized where the artifact says so. */
@@ -31,6 +31,7 @@ export const evaluate = defineCall("evaluate", {
       name: z.string(),
       form_dir: z.string().describe("made by make_form"),
       python: z.string().describe("interpreter of its environment, which may lack lm-eval"),
+      precision: Precision,
       runtime_dir: RuntimeDir,
     }).nullable().describe("scores in this runtime, as its speed is measured; null: transformers"),
     endpoint: Endpoint.optional().describe("this server answers; artifact_dir is not read"),

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { RuntimeDir } from "../folders.ts";
+import { Precision, RuntimeDir } from "../folders.ts";
 import { defineCall } from "../define_call.ts";
 
 /** Logits of a text that a runtime samples itself, for prove_runtime. */
@@ -12,6 +12,7 @@ export const runtime_logits = defineCall("runtime_logits", {
     tokens: z.int(),
     seed: z.int(),
     output_path: z.string(),
+    precision: Precision,
     runtime_dir: RuntimeDir,
   },
   result: z.strictObject({ tokens: z.int() }),

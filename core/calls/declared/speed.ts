@@ -2,7 +2,7 @@ import { z } from "zod";
 import { CarbonIntensity, CpuPower, EnergyReading } from "../../schemas/energy.ts";
 import { Measurement, Numerics } from "../../schemas/measurement.ts";
 import { declared } from "../../metrics/metric_table.ts";
-import { RuntimeDir, WeightsDir } from "../folders.ts";
+import { Precision, RuntimeDir, WeightsDir } from "../folders.ts";
 import { CALL_OPTIONS } from "../../schemas/call_options.ts";
 import { defineCall } from "../define_call.ts";
 
@@ -34,6 +34,7 @@ export const speed = defineCall("speed", {
     seed: z.int(),
     cpu_power: CpuPower.nullable().describe("null: an unknown CPU's"),
     carbon_intensity: CarbonIntensity.nullable().describe("null: CO2 is not told"),
+    precision: Precision,
     weights_dir: WeightsDir,
     runtime_dir: RuntimeDir,
     ...CALL_OPTIONS.speed.shape,
@@ -46,6 +47,7 @@ export const speed = defineCall("speed", {
     memory_bandwidth_gb_s: z.number().describe("measured in the same run"),
     roofline_ms: z.number(),
     load_average: z.number(),
+    threads: z.int().describe("of the worker, which the runtime computes with"),
     energy: EnergyReading.describe("of the artifact's own passes"),
   }),
   timed: true,

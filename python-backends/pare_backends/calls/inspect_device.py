@@ -22,6 +22,11 @@ from pare_backends.sandbox.verdict import sandbox_problem
 
 GB = 1e9
 BF16_FLAGS = {"avx512_bf16", "amx_bf16", "bf16"}
+INSTRUCTIONS = BF16_FLAGS | {
+    *("avx2", "fma", "f16c", "avx_vnni", "avx512f", "avx512_vnni", "avx512_fp16"),
+    *("amx_int8", "amx_tile", "amx_fp16", "asimd", "asimddp", "asimdhp", "i8mm", "sve", "sve2"),
+}
+"""What decides how fast a runtime can multiply: x86's and ARM's names."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +55,7 @@ def run(request: Request, report: Report) -> dict[str, Any]:
         else None,
         "free_disk_gb": free_disk_bytes(Path(request.disk_path)) / GB,
         "bf16": bool(torch.cuda.is_bf16_supported()) if cuda else bool(BF16_FLAGS & cpu_flags()),
+        "instructions": sorted(INSTRUCTIONS & cpu_flags()),
         "torch_version": torch.__version__ if torch is not None else "none",
         "torch_build": torch_build(torch),
         "energy_reader": reader_name("cuda" if cuda else "cpu"),

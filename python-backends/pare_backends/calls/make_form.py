@@ -20,6 +20,8 @@ class Request:
     artifact_dir: str
     output_dir: str
     exact: bool
+    precision: str | None = None
+    """Of matrices of floats; None: the runtime's own."""
     runtime_dir: str | None = None
     """Of a third party's runtime: the folder of its Python half."""
 
@@ -30,7 +32,12 @@ def run(request: Request, report: Report) -> dict[str, Any]:
     output.mkdir(parents=True, exist_ok=True)
     add_runtime(request.runtime, request.runtime_dir)
     notes = make_form(
-        request.runtime, request.artifact_dir, request.output_dir, request.exact, report
+        request.runtime,
+        request.artifact_dir,
+        request.output_dir,
+        request.exact,
+        report,
+        request.precision,
     )
     size = sum(path.stat().st_size for path in output.rglob("*") if path.is_file())
     return {"size_bytes": size, "notes": notes}

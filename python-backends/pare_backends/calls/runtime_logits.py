@@ -23,6 +23,8 @@ class Request:
     tokens: int
     seed: int
     output_path: str
+    precision: str | None = None
+    """As it is timed; None: the runtime's own."""
     runtime_dir: str | None = None
     """Of a third party's runtime: the folder of its Python half."""
 
@@ -37,6 +39,7 @@ def run(request: Request, report: Report) -> dict[str, Any]:
             request.exact_form_dir,
             request.tokens,
             request.seed,
+            request.precision,
         )
         found = compute_logits(request.runtime, asked, report.threads)
     found.save(request.output_path)

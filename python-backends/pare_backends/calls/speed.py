@@ -63,6 +63,8 @@ class Request:
     seed: int
     cpu_power: CpuPower | None
     carbon_intensity: CarbonIntensity | None
+    precision: str | None = None
+    """In which weights run that are all floats; None: the runtime's own."""
     weights_dir: str | None = None
     """Of a setting: where its weights lie."""
     runtime_dir: str | None = None
@@ -137,6 +139,7 @@ def run(request: Request, report: Report) -> dict[str, Any]:
         "memory_bandwidth_gb_s": bandwidth / 1e9,
         "roofline_ms": session.bytes_read_per_token / bandwidth * 1000,
         "load_average": load,
+        "threads": report.threads,
         "energy": energy_reading(timing, counted[0]),
     }
 
@@ -176,7 +179,9 @@ def _load(
 ) -> Session:
     """Loads and generates a little, so that nothing is done for the first time when it counts."""
     with report.span("load", library=True):
-        session = open_session(request.runtime, source.weights_dir, form, report.threads)
+        session = open_session(
+            request.runtime, source.weights_dir, form, report.threads, request.precision
+        )
         if source.setting is not None:
             if not isinstance(session, TakesSetting):
                 raise CallFailure(

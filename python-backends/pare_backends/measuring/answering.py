@@ -33,6 +33,8 @@ class EvaluationRuntime:
     """What `make_form` made for it."""
     python: str
     """The interpreter of its environment."""
+    precision: str | None = None
+    """In which weights run that are all floats; None: the runtime's own."""
     runtime_dir: str | None = None
     """Of a third party's runtime: the folder of its Python half."""
 
@@ -162,7 +164,12 @@ def _load(request: Answering, report: Report) -> tuple[Any, Any, str]:
             )
         add_runtime(runtime.name, runtime.runtime_dir)
         model = open_model(
-            runtime.name, artifact_dir, runtime.form_dir, runtime.python, report.threads
+            runtime.name,
+            artifact_dir,
+            runtime.form_dir,
+            runtime.python,
+            report.threads,
+            runtime.precision,
         )
         return model, load_tokenizer(artifact_dir), f"scored in {runtime.name}"
     checkpoint = read(artifact_dir)

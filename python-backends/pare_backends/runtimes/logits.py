@@ -22,6 +22,7 @@ class AskedLogits:
     exact_form_dir: str  # the same weights as float32
     tokens: int
     seed: int
+    precision: str | None = None  # as it is timed; None: the runtime's own
 
 
 @dataclass(frozen=True)

@@ -63,30 +63,57 @@ def runtime_packages() -> dict[str, str]:
 
 
 def make_form(
-    runtime: str, artifact_dir: str, output_dir: str, exact: bool, report: Report
+    runtime: str,
+    artifact_dir: str,
+    output_dir: str,
+    exact: bool,
+    report: Report,
+    precision: str | None = None,
 ) -> list[str]:
     """Fills an empty directory with what the runtime loads in the place of an artifact.
 
     exact: every weight multiplied out to float32, for the proof; a form without weights is the same
+    precision: of matrices of floats, one that the runtime's plugin offers; None: its own
     returns: notes
     """
-    made = _file(runtime, "make").make(Path(artifact_dir), Path(output_dir), exact, report)
+    made = _file(runtime, "make").make(
+        Path(artifact_dir), Path(output_dir), exact, report, **_in(precision)
+    )
     return list(made)
 
 
-def open_session(runtime: str, artifact_dir: str, form_dir: str | None, threads: int) -> Session:
-    """Loads an artifact to generate; only that runtime's modules are imported."""
+def open_session(
+    runtime: str,
+    artifact_dir: str,
+    form_dir: str | None,
+    threads: int,
+    precision: str | None = None,
+) -> Session:
+    """Loads an artifact to generate; only that runtime's modules are imported.
+
+    precision: in which weights run that are all floats; None: the runtime's own
+    """
     _check_form(runtime, form_dir)
-    opened: Session = _file(runtime, "session").open_session(artifact_dir, form_dir, threads)
+    opened: Session = _file(runtime, "session").open_session(
+        artifact_dir, form_dir, threads, **_in(precision)
+    )
     return opened
 
 
 def open_model(
-    runtime: str, artifact_dir: str, form_dir: str, python: str, threads: int
+    runtime: str,
+    artifact_dir: str,
+    form_dir: str,
+    python: str,
+    threads: int,
+    precision: str | None = None,
 ) -> RuntimeModel:
-    """An artifact in the place of a torch model. python: of the runtime's environment"""
+    """An artifact in the place of a torch model, as `open_session` runs it.
+
+    python: of the runtime's environment
+    """
     model: RuntimeModel = _file(runtime, "model").open_model(
-        artifact_dir, form_dir, python, threads
+        artifact_dir, form_dir, python, threads, **_in(precision)
     )
     return model
 
@@ -105,6 +132,11 @@ def writer_of(file_format: str, name: str) -> Any:
         if getattr(importlib.import_module(package), "WRITES", None) == file_format:
             return _file(runtime, name)
     raise CallFailure("bad_input", f"Cannot write {file_format}: no runtime here makes such files")
+
+
+def _in(precision: str | None) -> dict[str, str]:
+    """Said to those runtimes alone that offer more than one."""
+    return {} if precision is None else {"precision": precision}
 
 
 def _file(runtime: str, name: str) -> Any:

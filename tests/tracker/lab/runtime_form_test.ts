@@ -6,7 +6,7 @@ import { openFolderCache } from "../../../tracker/artifacts/folder_cache.ts";
 import { architectureOf } from "../../../tracker/lab/runner/forms/form_key.ts";
 import { makeForms } from "../../../tracker/lab/runner/forms/runtime_form.ts";
 import openvino from "../../../plugins/runtimes/openvino.ts";
-import type { SpeedInput } from "../../../tracker/lab/runner/speed_input.ts";
+import type { FormInput } from "../../../tracker/lab/runner/speed_input.ts";
 import type { CallRunner } from "../../../tracker/lab/runner/call_runner.ts";
 import { inDirectory } from "../../fixtures/stores/processes.ts";
 
@@ -34,7 +34,6 @@ function inputOf(root: string, exported: string[]) {
     return Promise.resolve({ ok: true, value: { size_bytes: 1, notes: [] } as never, spans: [] });
   };
   const workshop = {
-    registry: { runtime: () => openvino },
     caches: openFolderCache(join(root, "cache")),
     environmentHash: () => Promise.resolve("pins"),
   };
@@ -42,12 +41,9 @@ function inputOf(root: string, exported: string[]) {
     ({
       workshop,
       runner,
-      study: { spec: { runtime: "openvino" } },
       trial_id: "t",
-      artifact,
-      baseline,
-      evaluated: [],
-    }) as unknown as SpeedInput; // the rest of a workshop is not asked for
+      ...{ runtime: openvino, precision: undefined, artifact, baseline },
+    }) satisfies FormInput;
 }
 
 Deno.test("a graph is one architecture's: a narrower artifact gets its own beside its baseline's", () =>

@@ -130,7 +130,11 @@ Deno.test("a study needs the environments of its runtime and of the methods that
     },
   );
   assert.deepEqual(beside.get("llama_cpp"), ["the method kquant"]);
-  assert.deepEqual(usualEnvironments(shipped, false).sort(), ["default", "openvino_export"]);
+  assert.deepEqual(usualEnvironments(shipped, false).sort(), [
+    "default",
+    "llama_cpp",
+    "openvino_export",
+  ]);
 });
 
 Deno.test("an environment that cannot be made refuses the study and says who needs it", async () => {

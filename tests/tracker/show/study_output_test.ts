@@ -84,7 +84,11 @@ Deno.test("the plot draws the paired difference to the baseline, and which way i
   assert.match(text, /← better: latency, × the baseline.{1,6}s/);
   assert.match(text, /← better: size on disk \(MB\)/);
   assert.match(text, /Bars are 95 % intervals; differences are paired/);
-  assert.match(text, /; swift; 400 samples/, "the runtime that the latency is of");
+  assert.match(
+    text,
+    /; original in swift; 400 samples/,
+    "the runtime of the baseline that latency is over",
+  );
   const of = (id: string) => view.rows.find(({ trial_id }) => trial_id === id)!;
   const [baseline] = view.rows;
   for (const trial of view.trials.filter(({ strategy }) => strategy !== null)) {

@@ -51,6 +51,7 @@ Deno.test("openStore() shows a recorded study in every table and view", () =>
       "protocol_parts",
       "protocols",
       "recovered",
+      "runtime_timings",
       "sample_files",
       "samples",
       "scored_again",

@@ -1,5 +1,12 @@
 import { html, raw } from "hono/html";
-import { inLimitUnit, limitUnit, limitWords, metricWords, recipeName } from "../../../core/mod.ts";
+import {
+  inLimitUnit,
+  limitUnit,
+  limitWords,
+  metricWords,
+  precisionWords,
+  recipeName,
+} from "../../../core/mod.ts";
 import { type Spark, sparkline, sparkWords } from "../../show/pages/sparkline.ts";
 import type { Row } from "../resources/studies.ts";
 import type { Page } from "../resources/trials.ts";
@@ -128,6 +135,22 @@ function measured(trial: Row): Markup {
   ], listOf(trial["measurements"]));
 }
 
+/** Its time per token in each runtime that timed it, both sides of the ratio named. */
+function runsIn(trial: Row): Markup {
+  const rows = listOf(trial["timings"]);
+  const precision = (value: unknown) => typeof value === "string" ? precisionWords(value) : "–";
+  return rows.length === 0 ? html`` : table("Speed by runtime", [
+    { heading: "runtime", cell: (row) => text(row["runtime"]) },
+    { heading: "precision", cell: (row) => precision(row["inference_precision"]) },
+    { heading: "KV", cell: (row) => precision(row["kv_precision"]) },
+    { heading: "inputs rounded by", cell: (row) => text(row["activation_group"]), numeric: true },
+    { heading: "threads", cell: (row) => text(row["threads"]), numeric: true },
+    { heading: "ms/token", cell: (row) => figure(row["latency_ms"]), numeric: true },
+    { heading: "× original", cell: (row) => figure(row["latency_ratio"]), numeric: true },
+    { heading: "original in", cell: (row) => precision(row["baseline_precision"]) },
+  ], rows);
+}
+
 function lineage(trial: Row): Markup {
   return table("Artifacts, from the original on", [
     { heading: "artifact", cell: (row) => html`<code>${text(row["artifact_id"])}</code>` },
@@ -242,7 +265,9 @@ ${
         : html`<section aria-labelledby="samples"><h2 id="samples">Samples won and lost</h2>
 ${sampleTable(samples, state, address)}</section>`
     }
-<section aria-labelledby="measured"><h2 id="measured">Figures</h2>${measured(trial)}</section>
+<section aria-labelledby="measured"><h2 id="measured">Figures</h2>${measured(trial)}${
+      runsIn(trial)
+    }</section>
 <section aria-labelledby="verdicts"><h2 id="verdicts">Limits and gates</h2>${
       verdicts(trial)
     }</section>

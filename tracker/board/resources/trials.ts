@@ -111,6 +111,9 @@ SELECT t.*, f.accuracy, f.accuracy_standard_error, f.accuracy_n, f.perplexity, f
   (SELECT list({metric: h.metric, value: h.value, unit: h.unit, standard_error: h.standard_error,
     n: h.n, fidelity: h.fidelity, provenance: h.provenance, runtime: h.runtime} ORDER BY h.metric)
     FROM headline h WHERE h.study_id = t.study_id AND h.trial_id = t.trial_id) AS measurements,
+  (SELECT list(x ORDER BY x.latency_ms) FROM (SELECT runtime, inference_precision, kv_precision,
+    activation_group, threads, latency_ms, latency_ratio, baseline_precision FROM timings w
+    WHERE w.study_id = t.study_id AND w.trial_id = t.trial_id) x) AS timings,
   (SELECT list({artifact_id: l.artifact_id, parent_id: l.parent_id, depth: l.depth,
     recipe: l.recipe, size_bytes: l.size_bytes, minimum_cosine: l.minimum_cosine}
     ORDER BY l.depth) FROM lineage l WHERE l.artifact_id IN
@@ -130,7 +133,7 @@ WHERE t.study_id = $study AND t.trial_id = $trial`;
 
 const LISTS = [
   ...["actions", "differences", "verdicts", "gates", "measurements", "artifacts", "notes"],
-  ...["alerts", "logs"],
+  ...["alerts", "logs", "timings"],
 ];
 
 /** The whole name of a trial: `t03` is of the study that the address names. */

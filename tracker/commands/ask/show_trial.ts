@@ -4,7 +4,9 @@ import { findStudy, findTrial } from "../../lab/find_study.ts";
 import { openStore } from "../../store/store.ts";
 import { viewStudy } from "../../show/view/view_study.ts";
 import { trialTable } from "../../show/terminal/trial_table.ts";
+import { deploymentLines, deploymentSentence } from "../../show/view/deployment.ts";
 import { recommendedSize } from "../../show/view/size_words.ts";
+import type { StudyView } from "../../show/view/study_view.ts";
 import { jsonText } from "../../show/json/print_json.ts";
 import { studyCard } from "../output/study_card.ts";
 import { cardText, trialCard } from "../output/trial_card.ts";
@@ -33,6 +35,7 @@ export async function showCommand(
     const card = trialCard(view, trial_id);
     if (options.json) return console.log(jsonText("trial", card));
     console.log(cardText(view, card));
+    sayRuns(view, trial_id);
     for (const note of figureNotes(view)) console.log(`\n${note}`);
     return;
   }
@@ -43,5 +46,14 @@ export async function showCommand(
   if (size !== null) console.log(size);
   for (const reason of view.reasons) console.log(reason);
   const shown = view.recommended ?? view.trials[0]?.trial_id;
+  if (view.recommended !== null) sayRuns(view, view.recommended);
   if (shown !== undefined) console.log(`\nnpx -y deno task pare show ${shown}`);
+}
+
+/** In which runtime a trial is fastest, and the lines that run it there. */
+function sayRuns(view: StudyView, trial_id: string): void {
+  const said = deploymentSentence(view, trial_id);
+  if (said === null) return;
+  const lines = deploymentLines(view, trial_id);
+  console.log(`\n${said}${lines === "" ? "" : `\n\n${lines}`}`);
 }

@@ -1,5 +1,6 @@
 import type { StudyOutputs } from "../../show/reports_of_study.ts";
 import type { StudyView } from "../../show/view/study_view.ts";
+import { deploymentLines, deploymentsOf } from "../../show/view/deployment.ts";
 import { newestScorings } from "../../show/view/scored_again.ts";
 import type { StudyCard } from "../../show/json/json_shapes.ts";
 import { trialCard } from "./trial_card.ts";
@@ -19,5 +20,7 @@ export function studyCard(view: StudyView, outputs: StudyOutputs | null = null):
     files: outputs === null ? null : [...outputs.files],
     checkpoint: outputs?.checkpoint ?? null,
     loader: outputs?.loader || null,
+    runs_in: deploymentsOf(view, recommended ?? ""),
+    run_lines: deploymentLines(view, recommended ?? "") || null,
   };
 }

@@ -1,8 +1,10 @@
 import { dirname } from "node:path";
 import {
+  besideOriginal,
   kindOf,
   objectivesSentence,
   ratioOf,
+  ratioSides,
   type StudyEvent,
   type Trial,
   trialName,
@@ -15,7 +17,8 @@ import type { StudyOutputs } from "../../show/reports_of_study.ts";
 import { trialTable } from "../../show/terminal/trial_table.ts";
 import { limitsText } from "../../show/view/limits_text.ts";
 import { bytes, duration } from "../../show/view/number_text.ts";
-import { recommendedSize } from "../../show/view/size_words.ts";
+import { deploymentLines, deploymentSentence, sidesSentence } from "../../show/view/deployment.ts";
+import { readSentence, recommendedSize } from "../../show/view/size_words.ts";
 import type { StudyView } from "../../show/view/study_view.ts";
 import { recipeText, trialRows } from "../../show/view/trial_rows.ts";
 import { unsafeSentence } from "../../show/view/unsafe_code.ts";
@@ -25,7 +28,9 @@ import { evaluationText, modelLine } from "../study/evaluation_output.ts";
 function latencySaid({ measurements, strategy }: Trial, ms: number): string {
   const runtime = measurements.find(({ metric }) => metric === "latency_ms")?.runtime ?? "";
   const ratio = strategy === null ? null : ratioOf(measurements, "latency_ratio", runtime);
-  const beside = ratio === null ? "" : `, ${ratio.value.toFixed(2)} of the baseline beside it`;
+  const beside = ratio === null
+    ? ""
+    : `, ${besideOriginal(ratio.value.toFixed(2), ratioSides(measurements, runtime))}`;
   return `${ms.toFixed(1)} ms/token${beside}`;
 }
 
@@ -77,7 +82,11 @@ function introduceSearch(
     `model ${facts.model.model_name}: ${(facts.model.parameters / 1e6).toFixed(1)} M parameters, ` +
       `${bytes(facts.model.fp16_bytes)} at 16 bits`,
   );
-  say(`tasks ${spec.tasks.map((t) => t.task).join(", ")}; runtime ${spec.runtime}`);
+  say(`tasks ${spec.tasks.map((t) => t.task).join(", ")}`);
+  const chosen = spec.assumptions.find(({ field }) => field === "runtime");
+  say(`runtime ${spec.runtime}: ${chosen?.reason ?? "asked for"}`);
+  const read = readSentence({ facts, spec });
+  if (read !== null) say(`  ${read}`);
   say(`constraints: ${constraintsLine(spec)}`);
   const limits = limitsText(request);
   if (limits !== null) say(`limits: ${limits}`);
@@ -102,6 +111,8 @@ export function conclude(
   if (own !== null) console.log(`\n${own}`);
   if (view.front_note !== null) console.log(`\n${view.front_note}`);
   console.log(`\n${trialTable(view)}\n`);
+  const sides = sidesSentence(view);
+  if (sides !== null) console.log(`${sides}\n`);
   console.log(`Ended: ${message}`);
   const size = recommendedSize(view);
   if (size !== null) console.log(`  ${size}`);
@@ -120,7 +131,10 @@ export function conclude(
     return console.log("\nNo trial is recommended: keep the original.");
   }
   console.log(`Checkpoint      ${files.checkpoint}`);
-  console.log(`\n${files.loader}\n`);
+  const runs = deploymentSentence(view, view.recommended ?? "");
+  if (runs !== null) console.log(`\n${runs}`);
+  const lines = deploymentLines(view, view.recommended ?? "");
+  console.log(`\n${lines === "" ? files.loader : lines}\n`);
 }
 
 /** Waits for the mirror's last records and the report, and says where it stands. */

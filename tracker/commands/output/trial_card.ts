@@ -6,6 +6,7 @@ import {
   metricOf,
   METRICS,
   metricWords,
+  ratioSides,
   type Trial,
 } from "../../../core/mod.ts";
 import { isMeanOfParts, isQuality } from "../../show/reports/benchmark_blocks.ts";
@@ -97,6 +98,7 @@ export function trialCard(view: StudyView, trial_id: string): TrialCard {
   const trial = view.trials.find((one) => one.trial_id === trial_id)!;
   const row = view.rows.find((one) => one.trial_id === trial_id)!;
   const { original_bytes, fp16_bytes } = view.facts.model;
+  const sides = ratioSides(trial.measurements, view.spec.runtime);
   return {
     ...{ study_id: view.study_id, trial_id, name: nameIn(trial_id), recipe: row.recipe },
     ...{ state: trial.state, fidelity: trial.fidelity, seconds: row.seconds },
@@ -113,6 +115,8 @@ export function trialCard(view: StudyView, trial_id: string): TrialCard {
     latency_ratio: row.latency_ratio === null ? null : {
       value: finite(row.latency_ratio.value),
       interval: pair(row.latency_ratio.interval),
+      ran_in: sides?.own ?? null,
+      original_ran_in: sides?.original ?? null,
     },
     size: { bytes: finite(row.size_bytes), given_bytes: original_bytes, fp16_bytes },
     constraints: trial.constraints.map(({ evidence, ...one }) => ({
@@ -168,8 +172,11 @@ function figureLines(card: TrialCard): string[] {
       }`,
     ]),
     ...(latency === null ? [] : [
-      `Time per token over the original's of the same minutes: ${number(latency.value)}` +
-      between(latency.interval),
+      `Time per token over the original's${
+        latency.original_ran_in === null ? "" : ` in ${latency.original_ran_in}`
+      }, taken in turn${
+        latency.ran_in === latency.original_ran_in ? "" : `, itself in ${latency.ran_in}`
+      }: ${number(latency.value)}` + between(latency.interval),
     ]),
   ];
 }

@@ -1,10 +1,11 @@
-import type {
-  Artifact,
-  Backend,
-  Evaluation,
-  Outcome,
-  ResolvedAction,
-  Speed,
+import {
+  type Artifact,
+  type Backend,
+  type Evaluation,
+  type Outcome,
+  precisionIn,
+  type ResolvedAction,
+  type Speed,
 } from "../../../core/mod.ts";
 import { type ActionModels, applyAction } from "./apply_action.ts";
 import { evaluateArtifact } from "./evaluate_artifact.ts";
@@ -63,14 +64,11 @@ export function createLiveBackend(
       }
       return evaluated;
     },
-    speed: (trial_id, artifact, baseline): Promise<Outcome<Speed>> =>
+    speed: (trial_id, artifact, baseline, runtime): Promise<Outcome<Speed>> =>
       measureSpeed({
-        workshop,
-        study,
-        runner,
-        trial_id,
-        artifact,
-        baseline,
+        ...{ workshop, study, runner, trial_id, artifact, baseline },
+        runtime: workshop.registry.runtime(runtime),
+        precision: precisionIn(study.spec, runtime),
         evaluated: answers.of(artifact.artifact_id),
       }),
   };

@@ -1,10 +1,10 @@
-import type { Outcome, Speed } from "../../../core/mod.ts";
+import type { Measurement, Outcome, Speed } from "../../../core/mod.ts";
 import { artifactPlace } from "./artifact_place.ts";
 import { proofRow, prove } from "./forms/prove_form.ts";
 import { type MadeForms, makeForms } from "./forms/runtime_form.ts";
 import { computesOtherwise, scoreInRuntime } from "./forms/score_in_runtime.ts";
 import { namedRuntime } from "./source_closure.ts";
-import type { SpeedInput } from "./speed_input.ts";
+import { inPrecision, type SpeedInput } from "./speed_input.ts";
 import { failed } from "./call_runner.ts";
 import type { Workshop } from "./workshop.ts";
 
@@ -26,7 +26,7 @@ async function timed<T>(workshop: Workshop, run: () => Promise<T>): Promise<T> {
   return await run();
 }
 
-/** Speed, memory and energy in the study's runtime, the baseline measured in turn. */
+/** Speed, memory and energy in a runtime, the baseline measured in turn. */
 export async function measureSpeed(input: SpeedInput): Promise<Outcome<Speed>> {
   await using scratch = await input.workshop.caches.scratch();
   const place = await artifactPlace(input.workshop.artifacts, input.artifact, "speed");
@@ -44,8 +44,7 @@ async function measureForms(
   weights_dir: string | undefined,
   scratch: string,
 ): Promise<Outcome<Speed>> {
-  const { workshop, study, runner, trial_id, artifact, baseline } = input;
-  const runtime = workshop.registry.runtime(study.spec.runtime);
+  const { workshop, study, runner, trial_id, artifact, baseline, runtime } = input;
   // Before the proof: its worker would have a spare importing beside the timing.
   const measured = await timed(workshop, () =>
     runner(trial_id, {
@@ -59,6 +58,7 @@ async function measureForms(
       cpu_power: study.cpu_power,
       carbon_intensity: study.carbon_intensity,
       ...study.options.speed,
+      ...inPrecision(input),
       ...(weights_dir === undefined ? {} : { weights_dir }),
     }, runtime.needs.environment));
   if (!measured.ok) return measured;
@@ -78,7 +78,11 @@ async function measureForms(
     : await scoreInRuntime(input, forms.form_dir, input.evaluated);
   const spans = [...measured.spans, ...proof.spans, ...scored.spans];
   if (!scored.ok) return failed(scored.failure, spans);
-  const { measurements, baseline_measurements, roofline_ms, numerics } = measured.value;
+  const { roofline_ms, numerics, threads } = measured.value;
+  const withThreads = (row: Measurement): Measurement => ({
+    ...row,
+    numerics: row.numerics && { ...row.numerics, threads },
+  });
   const roofline = {
     ...proofRow(
       "roofline_ms",
@@ -94,8 +98,11 @@ async function measureForms(
   return {
     ok: true,
     value: {
-      measurements: [...measurements, ...proof.value, ...scored.value, roofline],
-      baseline_measurements,
+      measurements: [
+        ...measured.value.measurements.map(withThreads),
+        ...[...proof.value, ...scored.value, roofline],
+      ],
+      baseline_measurements: measured.value.baseline_measurements.map(withThreads),
     },
     spans,
   };

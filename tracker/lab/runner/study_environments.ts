@@ -67,6 +67,29 @@ export function usualEnvironments(registry: Registry, gpu: boolean): string[] {
   );
 }
 
+/**
+ * Makes those in which the runtimes run that a study may take unasked, so that all of them can be timed.
+ * One that cannot be made is said, and is not timed.
+ */
+export async function makeTimedRuntimes(
+  client: BackendClient,
+  registry: Registry,
+  say: (line: string) => void,
+): Promise<void> {
+  const unasked = registry.runtimes.filter(({ preference, precisions, needs }) =>
+    preference >= CHOSEN && precisions !== undefined && !needs.gpu
+  );
+  for (const { name, needs: { environment } } of unasked) {
+    if (readPins(environment, registry.environments.get(environment)).on_request !== null) continue;
+    try {
+      await client.pythonOf(environment);
+    } catch (error) {
+      if (!(error instanceof UsageError)) throw error;
+      say(`the runtime ${name} is not timed: ${error.message}`);
+    }
+  }
+}
+
 /** Makes those that are not there: before a study begins, so that minutes of pip are not its time. */
 export async function makeEnvironments(
   client: BackendClient,

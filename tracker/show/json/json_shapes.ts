@@ -53,9 +53,12 @@ export const TrialCard = z.strictObject({
     .nullable().describe(
       "to the baseline on the same samples: accuracy absolute, perplexity relative",
     ),
-  latency_ratio: z.strictObject({ value: Figure, interval: Interval }).nullable().describe(
-    "to the baseline of the same minutes",
-  ),
+  latency_ratio: z.strictObject({
+    value: Figure,
+    interval: Interval,
+    ran_in: z.string().nullable().describe("runtime and precision; null: not known"),
+    original_ran_in: z.string().nullable().describe("those of the original beside it"),
+  }).nullable().describe("to the baseline of the same minutes"),
   size: z.strictObject({
     bytes: Figure,
     given_bytes: z.number().describe("of the weight files that the user gave"),
@@ -117,6 +120,17 @@ export const StudyCard = z.strictObject({
   files: z.array(z.string()).nullable().describe("of its report; null: none was written now"),
   checkpoint: z.string().nullable().describe("the recommended one's folder"),
   loader: z.string().nullable().describe("the lines of Python that load it"),
+  runs_in: z.array(z.strictObject({
+    runtime: z.string(),
+    ran_in: z.string().describe("with the precision that it computed in"),
+    latency_ms: z.number().describe("milliseconds per token"),
+    latency_ratio: z.number().nullable().describe("over the original's in that runtime, in turn"),
+    original_ran_in: z.string(),
+    accuracy_change: z.number().nullable().describe("in the runtime, less the evaluation's"),
+  })).describe("the recommended trial in each runtime that timed it, the fastest first"),
+  run_lines: z.string().nullable().describe(
+    "what makes and runs its file in the fastest; null: the checkpoint itself is run",
+  ),
 });
 export type StudyCard = z.infer<typeof StudyCard>;
 

@@ -1,6 +1,7 @@
 import {
   allowedDrop,
   type Artifact,
+  besideOriginal,
   goalText,
   inLimitUnit,
   isDecisive,
@@ -14,6 +15,7 @@ import {
 } from "../../../core/mod.ts";
 import { differenceText } from "../view/difference_text.ts";
 import { bytes, number, percent } from "../view/number_text.ts";
+import { deploymentLines, deploymentSentence, sidesOf } from "../view/deployment.ts";
 import { recommendedSize } from "../view/size_words.ts";
 import { checkpointOf, modelLabel, type StudyView } from "../view/study_view.ts";
 import { ratioText, type TrialRow } from "../view/trial_rows.ts";
@@ -112,7 +114,7 @@ function costClause(view: StudyView, row: TrialRow): string {
         "smaller than the original as 16-bit floats",
     row.latency_ratio === null
       ? ""
-      : `${ratioText(row)} times the original's time per token${
+      : `a time per token of ${besideOriginal(ratioText(row), sidesOf(view, row))}${
         row.latency_emulated ? ", emulated" : ""
       }`,
   ].filter((text) => text !== "");
@@ -171,7 +173,11 @@ function threeSentences(view: StudyView): string {
 export function answerBlocks(view: StudyView, loader: string): Block[] {
   const size = recommendedSize(view);
   const artifact = view.recommended === null ? undefined : checkpointOf(view, view.recommended);
+  const runs = deploymentSentence(view, view.recommended ?? "");
+  const run = deploymentLines(view, view.recommended ?? "");
   const checkpoint: Block[] = artifact === undefined ? [] : [
+    ...(runs === null ? [] : [paragraph(runs)]),
+    ...(run === "" ? [] : [{ block: "code" as const, language: "sh", text: run }]),
     paragraph(`Checkpoint: \`${artifact.location}\`${weightsWords(view, artifact)}`),
     ...(loader === "" ? [] : [{ block: "code" as const, language: "python", text: loader }]),
     ...list([...artifact.notes ?? []]),

@@ -1,4 +1,4 @@
-import { kindOf, StudyRequest } from "../../../core/mod.ts";
+import { kindOf, speedsSaid, StudyRequest } from "../../../core/mod.ts";
 import { bytes, number } from "../view/number_text.ts";
 import { limitsText } from "../view/limits_text.ts";
 import type { StudyView } from "../view/study_view.ts";
@@ -17,7 +17,13 @@ export function modelBlocks({ facts, spec }: StudyView): Block[] {
       `${bytes(model.fp16_bytes)} at 16 bits; came as ${model.source}, ${model.dtype}.`,
       `${device.device_name}, ${device.cores} cores, ${number(device.memory_gb)} GB memory` +
       `${device.vram_gb === null ? ", no GPU" : `, ${number(device.vram_gb)} GB GPU memory`}; ` +
-      `torch ${device.torch_version} (${device.torch_build}).`,
+      `torch ${device.torch_version} (${device.torch_build}).` +
+      (device.instructions === undefined
+        ? ""
+        : ` Its processor multiplies by ${device.instructions.join(", ")}.`),
+      ...(facts.runtimes === undefined
+        ? []
+        : [`The original takes for a token: ${speedsSaid(facts)}.`]),
       ...spec.warnings,
     ]),
   ];

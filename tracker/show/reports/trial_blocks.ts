@@ -1,5 +1,6 @@
 import { isDecisive, metricOf, metricWords } from "../../../core/mod.ts";
 import { bytes } from "../view/number_text.ts";
+import { sidesSentence } from "../view/deployment.ts";
 import type { StudyView } from "../view/study_view.ts";
 import { type TrialColumn, trialColumns } from "../view/trial_columns.ts";
 import type { TrialRow } from "../view/trial_rows.ts";
@@ -41,8 +42,10 @@ function trialTables(view: StudyView): Block[] {
   const runtime = view.rows.find((row) => row.runtime !== null)?.runtime ?? view.spec.runtime;
   const energy = view.rows.find((row) => row.energy !== null)?.energy?.method ?? "not measured";
   const caption =
-    `Latency and peak memory: ${runtime}. × baseline: time per token over the baseline's of the same ` +
-    "minutes, measured in turn, ± half its 95 % interval; trials of one stored form share it. " +
+    `Latency and peak memory: ${runtime}. ${
+      sidesSentence(view) ?? ""
+    } Both are measured in turn in ` +
+    "the same minutes, ± half the 95 % interval; trials of one stored form share it. " +
     "ms/token: that ratio times one baseline, the median over the study. " +
     `Ratio: fp16 bytes of the original (${bytes(view.facts.model.fp16_bytes)}) over bytes on ` +
     `disk; the file as it came holds ${bytes(view.facts.model.original_bytes)}. ` +

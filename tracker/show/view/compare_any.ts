@@ -1,5 +1,6 @@
 import { UsageError } from "../../../core/mod.ts";
 import type { Store } from "../../store/store.ts";
+import { originalRan } from "./deployment.ts";
 import { compareTrials } from "./compare_trials.ts";
 import type { StudyView } from "./study_view.ts";
 import { figuresOf } from "./trial_figures.ts";
@@ -123,7 +124,7 @@ function differing(first: StudyView, second: StudyView): string[] {
     ...differ("model", ({ facts }) => facts.model.model_name),
     ...differ("dataset", ({ facts }) => facts.dataset.dataset),
     ...differ("machine", ({ facts }) => facts.device.device_name),
-    ...differ("runtime", ({ spec }) => spec.runtime),
+    ...differ("runtime", (view) => originalRan(view) ?? view.spec.runtime),
   ];
 }
 

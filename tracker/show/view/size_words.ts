@@ -1,3 +1,4 @@
+import { precisionIn, runtimeWords } from "../../../core/mod.ts";
 import { bytes } from "./number_text.ts";
 import type { StudyView } from "./study_view.ts";
 
@@ -29,10 +30,29 @@ export function sizeSentence(
   return `${original}. ${trial.name} takes ${bytes(size)}, ${beside}${warning}.`;
 }
 
-/** The same of the recommended trial, or of the original alone where none is. */
-export function recommendedSize(view: Pick<StudyView, "facts" | "rows" | "recommended">) {
+/** The same of the recommended trial, or of the original alone where none is; and what is read of it. */
+export function recommendedSize(
+  view: Pick<StudyView, "facts" | "rows" | "recommended" | "spec">,
+): string | null {
   const row = view.rows.find((one) => one.trial_id === view.recommended);
-  return sizeSentence(view, row && { name: nameIn(row.trial_id), size_bytes: row.size_bytes });
+  const size = sizeSentence(
+    view,
+    row && { name: nameIn(row.trial_id), size_bytes: row.size_bytes },
+  );
+  const read = readSentence(view);
+  return size === null || read === null ? size ?? read : `${size} ${read}`;
+}
+
+/** Bytes of the original that a token reads in the study's runtime; null: it was not timed there. */
+export function readSentence({ facts, spec }: Pick<StudyView, "facts" | "spec">): string | null {
+  const precision = precisionIn(spec, spec.runtime);
+  const timed = facts.runtimes?.find((one) =>
+    one.runtime === spec.runtime && one.precision === precision
+  );
+  if (timed?.bytes_read == null) return null;
+  return `A token reads ${bytes(timed.bytes_read)} of the original in ${
+    runtimeWords(timed.runtime, timed.precision)
+  }.`;
 }
 
 /** A trial's name within its study: t03. */

@@ -7,6 +7,7 @@ import type {
   MethodBelief,
   Neighbours,
   Provenance,
+  ReplayedStudy,
   RunRequest,
   ScoredAgain,
   Spec,
@@ -37,6 +38,8 @@ export interface StudyView {
   protocol_parts: Readonly<Record<string, Readonly<Record<string, string>>>>;
   /** Answers that were scored again, in order: figures are of the newest scores, decisions are not. */
   scored_again: readonly ScoredAgain[];
+  /** Timings of its trials in other runtimes than its own. */
+  elsewhere: ReplayedStudy["elsewhere"];
   /** The ledger of a staged study; empty: it is none, or nothing is decided. */
   stage_decisions: readonly StageDecision[];
   /** What looked wrong, in the order it was seen. */
@@ -72,7 +75,10 @@ export interface StudyView {
 }
 
 /** The last artifact of a trial, or undefined where none was written. */
-export function checkpointOf(view: StudyView, trialId: string): Artifact | undefined {
+export function checkpointOf(
+  view: Pick<StudyView, "trials" | "artifacts">,
+  trialId: string,
+): Artifact | undefined {
   const trial = view.trials.find((one) => one.trial_id === trialId);
   const last = trial?.artifact_ids.at(-1);
   return last === undefined ? undefined : view.artifacts.get(last);

@@ -55,6 +55,7 @@ export function measurementRow(
     inference_precision: numerics?.inference_precision ?? null,
     kv_precision: numerics?.kv_precision ?? null,
     activation_group: numerics?.activation_group ?? null,
+    threads: numerics?.threads ?? null,
     minimum: spread?.minimum ?? null,
     lower_quartile: spread?.lower_quartile ?? null,
     upper_quartile: spread?.upper_quartile ?? null,

@@ -13,6 +13,7 @@ import {
 } from "./proposal_rows.ts";
 import { PROTOCOL_TABLES, protocolRows } from "./protocol_rows.ts";
 import { energyRows, layerRows, layerScoreRows, resourceRows } from "./reading_rows.ts";
+import { timedInRuntimeRows } from "./runtime_rows.ts";
 import { SCORED_TABLES, scoredRows } from "./scoring/scored_rows.ts";
 import { scoredAgainRows } from "./scoring/scored_again_rows.ts";
 import { actionFigureRows, stageDecisionRows } from "./stage_rows.ts";
@@ -43,20 +44,8 @@ export function recordChanges(record: JournalRecord, position: number): Change[]
       return artifactRows(record, position);
     case "action_evaluated":
       return actionFigureRows(record, position);
-    case "samples_written": {
-      if (record.action_index !== undefined) return []; // samples are those of the finished model
-      const { study_id, trial_id, fidelity, path, rows, sha256 } = record;
-      const where = { study_id, trial_id, fidelity };
-      return [
-        {
-          op: "forget",
-          tables: ["sample_files", "samples", ...PROTOCOL_TABLES, ...SCORED_TABLES],
-          where,
-        },
-        ...adds("sample_files", [{ ...where, path, rows, sha256 }]),
-        ...protocolRows(record),
-      ];
-    }
+    case "samples_written":
+      return sampleFileRows(record);
     case "scored":
       return scoredRows(record, position);
     case "scored_again":
@@ -66,6 +55,8 @@ export function recordChanges(record: JournalRecord, position: number): Change[]
       const rows = measurements.map((m) => measurementRow(m, study_id, trial_id, position));
       return [...adds("measurements", rows), { op: "figures", study_id, trial_id }];
     }
+    case "timed_in_runtime":
+      return timedInRuntimeRows(record, position);
     case "alert":
       return alertRows(record, position);
     case "resources":
@@ -103,4 +94,20 @@ export function recordChanges(record: JournalRecord, position: number): Change[]
     case "points": // columns, which the sink takes without making rows of them
       return [];
   }
+}
+
+/** Samples of an evaluation at a trial's end: those of its midst are not the finished model's. */
+function sampleFileRows(record: Extract<JournalRecord, { type: "samples_written" }>): Change[] {
+  if (record.action_index !== undefined) return [];
+  const { study_id, trial_id, fidelity, path, rows, sha256 } = record;
+  const where = { study_id, trial_id, fidelity };
+  return [
+    {
+      op: "forget",
+      tables: ["sample_files", "samples", ...PROTOCOL_TABLES, ...SCORED_TABLES],
+      where,
+    },
+    ...adds("sample_files", [{ ...where, path, rows, sha256 }]),
+    ...protocolRows(record),
+  ];
 }

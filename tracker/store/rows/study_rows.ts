@@ -2,6 +2,7 @@ import { FULL, givenLimits, isDecisive, type JournalRecord, samplesAt } from "..
 import { adds, type Change, moment, type Row } from "./change.ts";
 import { runRows } from "./provenance_columns.ts";
 import { carbonColumns } from "./reading_rows.ts";
+import { originalRows } from "./runtime_rows.ts";
 
 type StudyResumed = Extract<JournalRecord, { type: "study_resumed" }>;
 type StudyOpened = Extract<JournalRecord, { type: "study_opened" }>;
@@ -20,6 +21,7 @@ const TABLES = [
   "consultations",
   "earlier_trials",
   "format_losses",
+  "runtime_timings",
 ] as const;
 
 function modelColumns({ facts: { model } }: StudyOpened): Row {
@@ -204,6 +206,7 @@ export function studyRows(record: StudyOpened, position: number): Change[] {
         value: one.value === null ? null : String(one.value),
       })),
     ),
+    ...originalRows(record, position),
     ...runRows(record, position, false),
     { op: "figures", study_id, trial_id: null },
     { op: "front", study_id },

@@ -31,6 +31,7 @@ const RUN_TABLES = [
   "protocol_parts",
   "resources",
   "energy_readings",
+  "runtime_timings",
   "logs",
   "metric_points",
 ] as const;

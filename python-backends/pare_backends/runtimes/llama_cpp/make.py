@@ -2,9 +2,9 @@
 
 Written: model.gguf, gguf.json (what a token reads, and with which numerics) and the artifact's
 config.json. Integers are never rounded again (`gguf_blocks.py`), llama.cpp's own blocks stand as
-they are; matrices of floats become float16, vectors float32. `exact`: every weight multiplied out
-to float32, for the proof that names, order of rows and architecture are right, whatever a runtime
-does with packed integers.
+they are; matrices of floats become float16, or what is asked for; vectors float32. `exact`: every
+weight multiplied out to float32, for the proof that names, order of rows and architecture are
+right, whatever a runtime does with packed integers.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 from gguf import GGML_QUANT_VERSION, GGMLQuantizationType, GGUFWriter, LlamaFileType
+from gguf.quants import quantize
 
 from pare_backends.checkpoint.forms.ggml import BLOCK_KINDS
 from pare_backends.checkpoint.own_files import own_file
@@ -36,6 +37,7 @@ QUANTIZER = f"{__package__}.quantizer"
 FILE_TYPES = {
     "F32": LlamaFileType.ALL_F32,
     "F16": LlamaFileType.MOSTLY_F16,
+    "BF16": LlamaFileType.MOSTLY_BF16,
     "Q4_0": LlamaFileType.MOSTLY_Q4_0,
     "Q4_1": LlamaFileType.MOSTLY_Q4_1,
     "Q5_0": LlamaFileType.MOSTLY_Q5_0,
@@ -65,7 +67,7 @@ FILE_TYPES = {
 class Tensor:
     """A tensor as the file holds it."""
 
-    kind: str  # F32, F16 or one of BLOCK_KINDS
+    kind: str  # F32, F16, BF16 or one of BLOCK_KINDS
     data: np.ndarray  # as GGUFWriter takes it: bytes of blocks, or floats
     scale_error: float = 0.0
     note: str | None = None
@@ -80,13 +82,20 @@ class WrittenFile:
     notes: list[str]
 
 
-def make(artifact: Path, output: Path, exact: bool, report: Report) -> list[str]:
+def make(
+    artifact: Path, output: Path, exact: bool, report: Report, precision: str = "f16"
+) -> list[str]:
     """`make_form` of runtimes/registry.py."""
-    return write_gguf(artifact, output, exact, report).notes
+    return write_gguf(artifact, output, exact, report, precision).notes
 
 
-def write_gguf(source: Path, output: Path, exact: bool, report: Report) -> WrittenFile:
-    """Writes `model.gguf`, `gguf.json` and `config.json` into `output`."""
+def write_gguf(
+    source: Path, output: Path, exact: bool, report: Report, precision: str = "f16"
+) -> WrittenFile:
+    """Writes `model.gguf`, `gguf.json` and `config.json` into `output`.
+
+    precision: of matrices of floats: f16, bf16 or f32
+    """
     weights = StoredWeights(str(source))
     layout = GgufLayout(weights.config)
     names = [name for name in weights.names() if not name.endswith(NOT_STORED)]
@@ -99,7 +108,7 @@ def write_gguf(source: Path, output: Path, exact: bool, report: Report) -> Writt
     multiplied: set[str] = set()
     with report.span("write_gguf", library=False):
         for done, name in enumerate(names):
-            tensor = held(name, weights, layout, exact)
+            tensor = held(name, weights, layout, exact, precision)
             writer.add_tensor(
                 layout.name(name), tensor.data, raw_dtype=GGMLQuantizationType[tensor.kind]
             )
@@ -128,14 +137,18 @@ def write_gguf(source: Path, output: Path, exact: bool, report: Report) -> Writt
         "activation_group": max(
             (BLOCK_KINDS[kind].weights for kind in multiplied & BLOCK_KINDS.keys()), default=0
         ),
-        "inference_precision": "f16" if "F16" in multiplied else "f32",
+        "inference_precision": next(
+            (kind.lower() for kind in ("F16", "BF16") if kind in multiplied), "f32"
+        ),
         "notes": sorted(notes),
     }
     (output / DESCRIPTION_FILE).write_text(json.dumps(description, indent=1) + "\n")
     return WrittenFile(dict(kinds), error, sorted(notes))
 
 
-def held(name: str, weights: StoredWeights, layout: GgufLayout, exact: bool) -> Tensor:
+def held(
+    name: str, weights: StoredWeights, layout: GgufLayout, exact: bool, precision: str = "f16"
+) -> Tensor:
     """A tensor in the file's form and order of rows."""
     held_blocks = None if exact else weights.blocks(name)
     if held_blocks is not None:
@@ -155,8 +168,10 @@ def held(name: str, weights: StoredWeights, layout: GgufLayout, exact: bool) -> 
     if (added := weights.added(name)) is not None:
         values += added
     values = _ordered(values, layout.row_order(name, len(values)))
-    if exact or values.ndim == 1:
+    if exact or values.ndim == 1 or precision == "f32":
         return Tensor("F32", values)
+    if precision == "bf16":
+        return Tensor("BF16", quantize(values, GGMLQuantizationType.BF16))
     if np.abs(values).max(initial=0) > LARGEST_HALF:
         return Tensor("F32", values, 0.0, f"{name} stays float32: float16 ends at {LARGEST_HALF:g}")
     return Tensor("F16", values.astype(np.float16))

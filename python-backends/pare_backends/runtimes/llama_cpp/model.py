@@ -96,6 +96,9 @@ class GgufModel(RuntimeModel):
         self._process.wait(END_SECONDS)
 
 
-def open_model(artifact_dir: str, form_dir: str, python: str, threads: int) -> GgufModel:
-    """`open_model` of runtimes/registry.py; starts a process of `python`."""
+def open_model(
+    artifact_dir: str, form_dir: str, python: str, threads: int, precision: str | None = None
+) -> GgufModel:
+    """`open_model` of runtimes/registry.py; starts a process of `python`. The file has the
+    precision."""
     return GgufModel(artifact_dir, form_dir, python, threads)

@@ -22,6 +22,8 @@ class LlamaCppSession(DecoderSession):
         super().__init__(LlamaCppDecoder(directory, threads))
 
 
-def open_session(artifact_dir: str, form_dir: str, threads: int) -> LlamaCppSession:
-    """Loads a GGUF file; half a second for 135 M parameters."""
+def open_session(
+    artifact_dir: str, form_dir: str, threads: int, precision: str | None = None
+) -> LlamaCppSession:
+    """Loads a GGUF file; half a second for 135 M parameters. The file has the precision."""
     return LlamaCppSession(form_dir, threads)

@@ -19,10 +19,13 @@ Inputs = dict[str, np.ndarray]
 STRICT = Numerics("f32", "f32", 0)
 
 
-def standard_numerics(graph: Graph) -> Numerics:
+def standard_numerics(graph: Graph, precision: str | None = None) -> Numerics:
     """What speed figures are taken with: strict, but for activations that the artifact declares
-    quantized."""
-    return replace(STRICT, activation_group=graph.activation_group)
+    quantized, and for weights that are all floats, which run in the precision that is asked for."""
+    strict = replace(STRICT, activation_group=graph.activation_group)
+    if precision is None or graph.packed:
+        return strict
+    return replace(strict, inference_precision=precision)
 
 
 def compile_graph(graph: Graph, numerics: Numerics, threads: int) -> openvino.CompiledModel:

@@ -40,6 +40,7 @@ class Graph:
     bytes_read_per_token: int
     activation_group: int  # columns of an input that share a scale, as declared; 0 = none
     notes: tuple[str, ...]
+    packed: bool  # whether any weight is held as integers
 
 
 def build_model(
@@ -57,7 +58,7 @@ def build_model(
     model = openvino.Core().read_model(Path(graph_dir) / GRAPH_FILE)
     parameters = {node.get_friendly_name(): node for node in model.get_parameters()}
     notes: set[str] = set()
-    read, group, widest = 0, 0, 0
+    read, group, widest, packed = 0, 0, 0, False
     undeclared: set[str] = set()
     for entry in described["weights"]:
         parameter = parameters[entry["input"]]
@@ -71,6 +72,7 @@ def build_model(
             output, size = made[name]
             user.replace_source_output(output)
             read += size // int(entry["shape"][0]) if gathers else size
+            packed |= weights.is_packed(name)
             if weights.is_packed(name) and not gathers:
                 declared = _input_group(weights, name, int(entry["shape"][1]))
                 group, widest = math.gcd(group, declared), max(widest, declared)
@@ -84,7 +86,7 @@ def build_model(
         notes |= {f"inputs of {name} are quantized too, undeclared" for name in undeclared}
     if widest > group:  # one size for all layers: it divides every one that is declared
         notes.add(f"inputs are rounded by groups of {group}, up to {widest} are declared")
-    return Graph(model, read, group, tuple(sorted(notes)))
+    return Graph(model, read, group, tuple(sorted(notes)), packed)
 
 
 def _check_architecture(graph: dict[str, Any], artifact: dict[str, Any], where: str) -> None:

@@ -19,7 +19,7 @@ def compute_logits(asked: AskedLogits, threads: int) -> RuntimeLogits:
     compiled = compile_graph(graph, STRICT, threads)
     tokens = sample_text(Decoder(compiled), asked.tokens, asked.seed)
     strict = logits(compiled, tokens)
-    numerics = standard_numerics(graph)
+    numerics = standard_numerics(graph, asked.precision)
     timed = strict
     if numerics != STRICT:
         timed = logits(compile_graph(graph, numerics, threads), tokens)

@@ -24,10 +24,16 @@ class GraphModel(RuntimeModel):
     largest_batch = 4  # the graph gives the logits of every position, 0.2 MB each
 
     def __init__(
-        self, artifact_dir: str, graph_dir: str, threads: int, numerics: Numerics | None = None
+        self,
+        artifact_dir: str,
+        graph_dir: str,
+        threads: int,
+        numerics: Numerics | None = None,
+        precision: str | None = None,
     ) -> None:
         graph = build_model(graph_dir, artifact_dir)
-        compiled = compile_graph(graph, numerics or standard_numerics(graph), threads)
+        wanted = numerics or standard_numerics(graph, precision)
+        compiled = compile_graph(graph, wanted, threads)
         super().__init__("openvino", artifact_dir, asdict(read_numerics(compiled)))
         self._request = compiled.create_infer_request()
         self._takes = taken_inputs(compiled)
@@ -56,6 +62,8 @@ class GraphModel(RuntimeModel):
         return np.asarray(self._request.get_tensor("logits").data)
 
 
-def open_model(artifact_dir: str, form_dir: str, python: str, threads: int) -> GraphModel:
+def open_model(
+    artifact_dir: str, form_dir: str, python: str, threads: int, precision: str | None = None
+) -> GraphModel:
     """`open_model` of runtimes/registry.py; openvino runs in this very process."""
-    return GraphModel(artifact_dir, form_dir, threads)
+    return GraphModel(artifact_dir, form_dir, threads, precision=precision)

@@ -28,19 +28,25 @@ from pare_backends.runtimes.openvino.graph_weights import build_model
 class OpenvinoSession(DecoderSession):
     """`Session` of runtimes/session.py."""
 
-    def __init__(self, artifact_dir: str, form_dir: str, threads: int) -> None:
+    def __init__(
+        self, artifact_dir: str, form_dir: str, threads: int, precision: str | None
+    ) -> None:
         self.weights_dir = artifact_dir
         graph = build_model(form_dir, artifact_dir, last_only=True)
-        wanted = standard_numerics(graph)
+        wanted = standard_numerics(graph, precision)
         compiled = compile_graph(graph, wanted, threads)
         self.numerics = read_numerics(compiled)
-        self.bytes_read_per_token = graph.bytes_read_per_token
+        # Matrices of floats are turned to bfloat16 as they are compiled.
+        halves = self.numerics.inference_precision == "bf16" and not graph.packed
+        self.bytes_read_per_token = graph.bytes_read_per_token // (2 if halves else 1)
         self.notes = graph.notes
         super().__init__(Decoder(compiled))
         del graph
         gc.collect()  # the graph's nodes refer to each other
 
 
-def open_session(artifact_dir: str, form_dir: str, threads: int) -> OpenvinoSession:
+def open_session(
+    artifact_dir: str, form_dir: str, threads: int, precision: str | None = None
+) -> OpenvinoSession:
     """Loads an artifact; costs about a second for 135 M parameters."""
-    return OpenvinoSession(artifact_dir, form_dir, threads)
+    return OpenvinoSession(artifact_dir, form_dir, threads, precision)

@@ -91,6 +91,8 @@ class TransformersSession:
         return self._torch.cuda.max_memory_allocated() if self.device == "cuda" else None
 
 
-def open_session(artifact_dir: str, form_dir: None, threads: int) -> TransformersSession:
-    """Loads an artifact; its weights in float32 must fit the memory."""
+def open_session(
+    artifact_dir: str, form_dir: None, threads: int, precision: str | None = None
+) -> TransformersSession:
+    """Loads an artifact; its weights in float32, the one precision, must fit the memory."""
     return TransformersSession(artifact_dir)

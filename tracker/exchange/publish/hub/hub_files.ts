@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { mkdir, readFile, stat, writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { UsageError } from "../../../../core/mod.ts";
+import { convertedLines } from "../../../artifacts/loader_lines.ts";
 import { licenseOf } from "../../../artifacts/model_license.ts";
 import { type Authorship } from "../../../show/reports/answer_blocks.ts";
 import { modelCard } from "../../../show/reports/formats/model_card.ts";
@@ -42,18 +43,10 @@ const WEIGHTS = /\.(safetensors|gguf)$|^openvino_model\.bin$/;
 
 /** The lines that load a converted folder. */
 function convertedLoader(names: readonly string[]): string {
-  const openvino = names.includes("openvino_model.xml");
-  const gguf = names.find((name) => name.endsWith(".gguf"));
-  return gguf !== undefined ? `# llama.cpp\nllama-cli -m ${gguf} -p "Hello"` : [
-    ...(openvino
-      ? ["from optimum.intel import OVModelForCausalLM", "from transformers import AutoTokenizer"]
-      : ["from transformers import AutoModelForCausalLM, AutoTokenizer"]),
-    "",
-    openvino
-      ? 'model = OVModelForCausalLM.from_pretrained(".")'
-      : 'model = AutoModelForCausalLM.from_pretrained(".", dtype="auto")',
-    'tokenizer = AutoTokenizer.from_pretrained(".")',
-  ].join("\n");
+  const gguf = names.some((name) => name.endsWith(".gguf"));
+  return convertedLines(
+    gguf ? "gguf" : names.includes("openvino_model.xml") ? "openvino" : "checkpoint",
+  );
 }
 
 /** Where the files lie, by their names. */

@@ -35,6 +35,7 @@ export async function formKey(
   runtime: Runtime,
   { artifact_id, location }: Artifact,
   environmentHash: (environment: string) => Promise<string>,
+  precision?: string,
 ): Promise<string> {
   const { name, form } = runtime;
   if (form === null) throw new Error(`${name} has no form: it loads the checkpoint itself`);
@@ -48,5 +49,6 @@ export async function formKey(
     await environmentHash(form.environment),
   ];
   if (form.shared === "architecture") how.shift();
+  else if (precision !== undefined) how.push(precision);
   return `${formLabel(name, owner)}-${sha256Text(how.join("-")).slice(0, 32)}`;
 }

@@ -8,7 +8,7 @@ import {
   type Span,
 } from "../../../../core/mod.ts";
 import { namedRuntime } from "../source_closure.ts";
-import type { SpeedInput } from "../speed_input.ts";
+import { inPrecision, type SpeedInput } from "../speed_input.ts";
 import { exactForm, formFailure, type MadeForms } from "./runtime_form.ts";
 import { failed } from "../call_runner.ts";
 
@@ -50,8 +50,7 @@ async function ownLogits(
   scratch: string,
   spans: Span[],
 ): Promise<Outcome<string>> {
-  const { workshop, study, runner, trial_id, artifact } = input;
-  const runtime = workshop.registry.runtime(study.spec.runtime);
+  const { study, runner, trial_id, artifact, runtime } = input;
   const output_path = join(scratch, "logits.npz");
   const computed = await runner(trial_id, {
     call: "runtime_logits",
@@ -62,6 +61,7 @@ async function ownLogits(
     tokens: PROOF_TOKENS,
     seed: study.seed,
     output_path,
+    ...inPrecision(input),
   }, runtime.needs.environment);
   spans.push(...computed.spans);
   return computed.ok ? { ok: true, value: output_path, spans: [] } : computed;
@@ -76,8 +76,7 @@ export async function prove(
   { form_dir }: MadeForms,
   scratch: string,
 ): Promise<Outcome<Measurement[]>> {
-  const { study, runner, trial_id, artifact } = input;
-  const { runtime } = study.spec;
+  const { runner, trial_id, artifact, runtime: { name: runtime } } = input;
   const spans: Span[] = [];
   if (form_dir === null) return { ok: true, value: [], spans };
   try {

@@ -1,9 +1,9 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import type { Artifact, Failure, Outcome, Runtime, Span } from "../../../../core/mod.ts";
+import type { Artifact, Failure, Outcome, Span } from "../../../../core/mod.ts";
 import { storageFailure } from "../../../ground/storage/storage_error.ts";
 import { formKey } from "./form_key.ts";
-import type { SpeedInput } from "../speed_input.ts";
+import { type FormInput, inPrecision } from "../speed_input.ts";
 import { namedRuntime } from "../source_closure.ts";
 import { failed } from "../call_runner.ts";
 
@@ -25,75 +25,70 @@ export function formFailure(error: unknown, call: string, spans: readonly Span[]
   return failed(error instanceof CallFailed ? error.failure : storageFailure(error, call), spans);
 }
 
-/** Which runtime makes a form, and where the seconds are noted that it takes. */
-interface Making {
-  readonly runtime: Runtime;
-  readonly spans: Span[];
-}
-
 /** Fills an empty directory with an artifact's form. */
 async function fill(
-  input: SpeedInput,
+  input: FormInput,
   { location }: Artifact,
-  { runtime, spans }: Making,
+  spans: Span[],
   { output_dir, exact }: { output_dir: string; exact: boolean },
 ): Promise<void> {
+  const { runtime } = input;
   const made = await input.runner(input.trial_id, {
     call: "make_form",
     ...namedRuntime(runtime),
     artifact_dir: location,
     output_dir,
     exact,
+    ...inPrecision(input),
   }, runtime.form?.environment ?? runtime.needs.environment);
   spans.push(...made.spans);
   if (!made.ok) throw new CallFailed(made.failure);
 }
 
 /** A form that is kept for whoever shares it. */
-async function kept(input: SpeedInput, artifact: Artifact, making: Making): Promise<string> {
+async function kept(input: FormInput, artifact: Artifact, spans: Span[]): Promise<string> {
   const { caches, environmentHash } = input.workshop;
-  const key = await formKey(making.runtime, artifact, environmentHash);
+  const key = await formKey(input.runtime, artifact, environmentHash, input.precision);
   const { directory } = await caches.cached(
     "forms",
     key,
-    (output_dir) => fill(input, artifact, making, { output_dir, exact: false }),
+    (output_dir) => fill(input, artifact, spans, { output_dir, exact: false }),
   );
   return directory;
 }
 
 /** A form that lies in `scratch` under a name. */
-async function passing(
-  input: SpeedInput,
-  making: Making,
+export async function passing(
+  input: FormInput,
+  spans: Span[],
   scratch: string,
   exact: boolean,
 ): Promise<string> {
   const output_dir = join(scratch, exact ? "exact" : "form");
   await mkdir(output_dir);
-  await fill(input, input.artifact, making, { output_dir, exact });
+  await fill(input, input.artifact, spans, { output_dir, exact });
   return output_dir;
 }
 
 /** Both forms; a trial's own is not kept, where no other artifact shares it. */
-async function formsOf(input: SpeedInput, making: Making, scratch: string): Promise<MadeForms> {
-  const { artifact, baseline } = input;
-  const baseline_form_dir = baseline === null ? null : await kept(input, baseline, making);
-  const alone = baseline !== null && making.runtime.form?.shared === "artifact";
+async function formsOf(input: FormInput, spans: Span[], scratch: string): Promise<MadeForms> {
+  const { artifact, baseline, runtime } = input;
+  const baseline_form_dir = baseline === null ? null : await kept(input, baseline, spans);
+  const alone = baseline !== null && runtime.form?.shared === "artifact";
   const form_dir = alone
-    ? await passing(input, making, scratch, false)
-    : await kept(input, artifact, making);
+    ? await passing(input, spans, scratch, false)
+    : await kept(input, artifact, spans);
   return { form_dir, baseline_form_dir };
 }
 
-/** Makes what the study's runtime loads. `scratch`: an empty directory that lives as long. */
-export async function makeForms(input: SpeedInput, scratch: string): Promise<Outcome<MadeForms>> {
-  const runtime = input.workshop.registry.runtime(input.study.spec.runtime);
+/** Makes what a runtime loads. `scratch`: an empty directory that lives as long. */
+export async function makeForms(input: FormInput, scratch: string): Promise<Outcome<MadeForms>> {
   const spans: Span[] = [];
-  if (runtime.form === null) {
+  if (input.runtime.form === null) {
     return { ok: true, value: { form_dir: null, baseline_form_dir: null }, spans };
   }
   try {
-    return { ok: true, value: await formsOf(input, { runtime, spans }, scratch), spans };
+    return { ok: true, value: await formsOf(input, spans, scratch), spans };
   } catch (error) {
     return formFailure(error, "make_form", spans);
   }
@@ -104,11 +99,10 @@ export async function makeForms(input: SpeedInput, scratch: string): Promise<Out
  * that already.
  */
 export async function exactForm(
-  input: SpeedInput,
+  input: FormInput,
   form_dir: string,
   { scratch, spans }: { scratch: string; spans: Span[] },
 ): Promise<string> {
-  const runtime = input.workshop.registry.runtime(input.study.spec.runtime);
-  if (runtime.form?.shared === "architecture") return form_dir;
-  return await passing(input, { runtime, spans }, scratch, true);
+  if (input.runtime.form?.shared === "architecture") return form_dir;
+  return await passing(input, spans, scratch, true);
 }

@@ -13,7 +13,7 @@ import {
 import { readSamples } from "../../../store/rows/sample_file.ts";
 import { storageFailure } from "../../../ground/storage/storage_error.ts";
 import { BATCH_SIZE } from "../evaluate_artifact.ts";
-import type { SpeedInput } from "../speed_input.ts";
+import { inPrecision, type SpeedInput } from "../speed_input.ts";
 import { failed } from "../call_runner.ts";
 
 /**
@@ -60,7 +60,7 @@ export async function scoreInRuntime(
   evaluated: readonly SampleResult[],
 ): Promise<Outcome<Measurement[]>> {
   const { workshop, study, runner, trial_id, artifact } = input;
-  const { name, needs, python_dir } = workshop.registry.runtime(study.spec.runtime);
+  const { name, needs, python_dir } = input.runtime;
   // What is drawn by chance takes another turn at the first rounding: no figure of the runtime.
   const drawn = new Set(
     study.tasks.flatMap((one) => one.definition?.["repeats"] ? [one.task] : []),
@@ -87,6 +87,7 @@ export async function scoreInRuntime(
         name,
         form_dir,
         python: await workshop.client.pythonOf(needs.environment),
+        ...inPrecision(input),
         ...(python_dir === undefined ? {} : { runtime_dir: python_dir }),
       },
       ...study.options.evaluate,

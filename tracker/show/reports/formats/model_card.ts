@@ -1,6 +1,12 @@
 import { stringify } from "yaml";
-import { isQualityMetric, type Measurement, trialName } from "../../../../core/mod.ts";
+import {
+  besideOriginal,
+  isQualityMetric,
+  type Measurement,
+  trialName,
+} from "../../../../core/mod.ts";
 import { bytes, number, percent } from "../../view/number_text.ts";
+import { sidesOf } from "../../view/deployment.ts";
 import { modelLabel, type StudyView } from "../../view/study_view.ts";
 import type { TrialRow } from "../../view/trial_rows.ts";
 import { type Authorship, titleOf } from "../answer_blocks.ts";
@@ -86,7 +92,7 @@ function costLines(view: StudyView, row: TrialRow): string[] {
         `${
           row.latency_ratio === null
             ? ""
-            : `, ${number(row.latency_ratio.value)} times the original's`
+            : `, ${besideOriginal(number(row.latency_ratio.value), sidesOf(view, row))}`
         }.`,
     ...(row.memory_bytes === null ? [] : [`Peak memory: ${bytes(row.memory_bytes)}.`]),
     energyLine(row, view),

@@ -1,4 +1,5 @@
 import { metricOf, ratioOf } from "../../../../core/mod.ts";
+import { originalRan } from "../../view/deployment.ts";
 import type { StudyView } from "../../view/study_view.ts";
 import type { TrialRow } from "../../view/trial_rows.ts";
 
@@ -36,12 +37,13 @@ export function qualityKey(study: StudyBeside): string | null {
   return protocol === null ? null : JSON.stringify([modelKey(study), dataKey(study), protocol]);
 }
 
-/** Of one machine and one runtime: their latency and energy may be compared. */
-export function speedKey({ view: { facts: { device }, spec } }: StudyBeside): string {
+/** Of one machine, one runtime and one precision of the original: their latency and energy may be compared. */
+export function speedKey({ view }: StudyBeside): string {
+  const { facts: { device }, spec } = view;
   const { device_name, cores, platform, torch_version, torch_build, energy_reader } = device;
   return JSON.stringify([
     ...[device_name, cores, device.memory_gb, platform, torch_version, torch_build, energy_reader],
-    spec.runtime,
+    originalRan(view) ?? spec.runtime,
   ]);
 }
 

@@ -13,7 +13,8 @@ CREATE TABLE measurements (
   chance DOUBLE,
   stratum_rows BIGINT,
   scored_again_at TIMESTAMP,
-  busy_cores DOUBLE
+  busy_cores DOUBLE,
+  threads BIGINT
 );
 
 -- Columns of measurements that say what a figure is of and how it came about.

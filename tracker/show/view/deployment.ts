@@ -1,0 +1,118 @@
+import {
+  besideOriginal,
+  measuredRow,
+  type RatioSides,
+  ratioSides,
+  runtimeWords,
+} from "../../../core/mod.ts";
+import { convertedLines } from "../../artifacts/loader_lines.ts";
+import { number } from "./number_text.ts";
+import { nameIn } from "./size_words.ts";
+import { checkpointOf, type StudyView } from "./study_view.ts";
+
+type Timed = Pick<StudyView, "trials" | "spec" | "elsewhere">;
+
+/** A trial as it runs in one runtime. */
+export interface Deployment {
+  readonly runtime: string;
+  /** The runtime with the precision that it computed in. */
+  readonly ran_in: string;
+  readonly latency_ms: number;
+  /** Over the original's in that runtime, in turn; null: none ran beside it. */
+  readonly latency_ratio: number | null;
+  readonly original_ran_in: string;
+  /** Accuracy in the runtime less the evaluation's, on the same samples; null: not asked. */
+  readonly accuracy_change: number | null;
+}
+
+/** A trial in every runtime that it was timed in, the fastest first. */
+export function deploymentsOf({ trials, spec, elsewhere }: Timed, trial_id: string): Deployment[] {
+  const trial = trials.find((one) => one.trial_id === trial_id);
+  if (trial === undefined) return [];
+  const beside = elsewhere.filter((one) => one.trial_id === trial_id)
+    .map(({ runtime, measurements }) => ({ runtime, measurements, compared: null }));
+  const own = { runtime: spec.runtime, measurements: trial.measurements, compared: trial.latency };
+  return [own, ...beside].flatMap(({ runtime, measurements, compared }): Deployment[] => {
+    const sides = ratioSides(measurements, runtime);
+    const timed = measuredRow(measurements, "latency_ms", runtime);
+    if (sides === null || timed === undefined) return [];
+    return [{
+      ...{ runtime, ran_in: sides.own, original_ran_in: sides.original },
+      latency_ms: compared?.ms ?? timed.value,
+      latency_ratio: compared?.ratio ??
+        measuredRow(measurements, "latency_ratio", runtime)?.value ?? null,
+      accuracy_change: measuredRow(measurements, "runtime_accuracy_change", runtime)?.value ?? null,
+    }];
+  }).sort((a, b) => a.latency_ms - b.latency_ms);
+}
+
+/** In which runtime a trial is fastest, and how fast it is in each; null: it was timed in none. */
+export function deploymentSentence(view: Timed, trial_id: string): string | null {
+  const [first, ...others] = deploymentsOf(view, trial_id);
+  if (first === undefined) return null;
+  const said = (
+    { ran_in, original_ran_in, latency_ms, latency_ratio, accuracy_change }: Deployment,
+  ) =>
+    `in ${ran_in} ${number(latency_ms)} ms a token` +
+    (latency_ratio === null
+      ? ""
+      : `, ${
+        besideOriginal(number(latency_ratio), { own: original_ran_in, original: original_ran_in })
+      }`) +
+    (accuracy_change === null
+      ? ""
+      : ` (accuracy there ${accuracy_change < 0 ? "" : "+"}${number(accuracy_change)})`);
+  const name = nameIn(trial_id);
+  const best = view.spec.runtimes?.[0];
+  const original = best === undefined || best.runtime === first.runtime
+    ? ""
+    : ` The original at its best here took ${number(best.latency_ms)} ms, in ${
+      runtimeWords(best.runtime, best.precision)
+    }, as the study began.`;
+  return `${name} ${others.length === 0 ? "runs" : "is fastest"} ${
+    [first, ...others].map(said).join("; ")
+  }.${original}`;
+}
+
+/** The lines that make a trial's file for its fastest runtime and run it; "": the checkpoint itself is run. */
+export function deploymentLines(
+  view: Timed & Pick<StudyView, "artifacts">,
+  trial_id: string,
+): string {
+  const [first] = deploymentsOf(view, trial_id);
+  const format = view.spec.runtimes?.find(({ runtime }) => runtime === first?.runtime)?.loads;
+  const artifact = checkpointOf(view, trial_id);
+  if (format === undefined || artifact === undefined) return "";
+  // A GGUF file has no word for inputs that the model itself rounds.
+  if (format === "gguf" && artifact.activation_bits !== null) return "";
+  const folder = `./${nameIn(trial_id)}-${format}`;
+  const convert = `npx -y deno task pare convert ${trial_id} ${folder} --to ${format}`;
+  const shell = format === "gguf";
+  return `${shell ? convert : `# made by: ${convert}`}\n${convertedLines(format, folder)}`;
+}
+
+/** Where a trial and the original beside it ran; null: it was not timed. */
+export function sidesOf(
+  { trials, spec }: Pick<StudyView, "trials" | "spec">,
+  { trial_id }: { readonly trial_id: string },
+): RatioSides | null {
+  const trial = trials.find((one) => one.trial_id === trial_id);
+  return trial === undefined ? null : ratioSides(trial.measurements, spec.runtime);
+}
+
+/** Where a study's original was timed; null: nowhere. */
+export function originalRan({ trials, spec }: Pick<StudyView, "trials" | "spec">): string | null {
+  const baseline = trials.find(({ strategy, state }) => strategy === null && state === "completed");
+  return ratioSides(baseline?.measurements ?? [], spec.runtime)?.own ?? null;
+}
+
+/** Where both sides of a study's ratios of time ran, a sentence; null: none was timed. */
+export function sidesSentence({ trials, spec }: Pick<StudyView, "trials" | "spec">): string | null {
+  const sides = trials.filter(({ strategy }) => strategy !== null)
+    .flatMap(({ measurements }) => ratioSides(measurements, spec.runtime) ?? []);
+  if (sides.length === 0) return null;
+  const distinct = (words: readonly string[]) => [...new Set(words)].join(" or ");
+  return `× baseline: time per token over the original's in ${
+    distinct(sides.map(({ original }) => original))
+  }; the trials ran in ${distinct(sides.map(({ own }) => own))}.`;
+}
