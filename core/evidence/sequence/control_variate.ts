@@ -36,11 +36,12 @@ const finite = (value: number) => Number.isFinite(value) ? value : null;
 export function cellsOf(samples: readonly SampleResult[]): Map<SampleResult, string> {
   const found = new Map<SampleResult, string>();
   for (const [task, own] of Map.groupBy(samples, (one) => one.task)) {
-    const sorted = own.flatMap((one) => unsureness(one) ?? []).sort((a, b) => b - a);
+    const all = own.map(unsureness);
+    const sorted = all.filter((one) => one !== null).sort((a, b) => b - a);
     const place = new Map<number, number>();
     for (const [i, one] of sorted.entries()) if (!place.has(one)) place.set(one, i);
-    for (const sample of own) {
-      const unsure = unsureness(sample);
+    for (const [i, sample] of own.entries()) {
+      const unsure = all[i]!;
       const fifth = unsure === null ? "" : Math.floor(FIFTHS * place.get(unsure)! / sorted.length);
       found.set(sample, `${task} ${sample.score >= 0.5 ? "right" : "wrong"} ${fifth}`);
     }
