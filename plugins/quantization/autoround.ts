@@ -1,5 +1,5 @@
 import { defineMethod, integer, real } from "../../core/mod.ts";
-import { modelMemory, packsLinearLayers, seedGroupSize } from "./_groups.ts";
+import { modelMemory, packsLinearLayers, seedGrid, seedGroupSize, SMALL_MODEL } from "./_groups.ts";
 import {
   calibrationWindows,
   GPU_SPEED,
@@ -16,8 +16,6 @@ const SECONDS_A_BLOCK = 0.5;
 const SECONDS_A_WEIGHT_AND_TOKEN = 8e-12;
 const START_SECONDS = 8;
 const BATCH = 4;
-/** Below this many parameters 3 bits cost more than an aggressive try may. */
-const SMALL_MODEL = 1e9;
 
 const BLOCKS_ALONE =
   "auto-round tunes layers inside blocks, by their block's output: for embedding " +
@@ -76,8 +74,8 @@ export default defineMethod({
   },
   seed(boldness, facts) {
     if (boldness !== "aggressive") return null;
-    const bits = facts.model.parameters < SMALL_MODEL ? 4 : 3;
-    return { bits, group_size: seedGroupSize(facts) };
+    if (facts.model.parameters < SMALL_MODEL) return { bits: 4, ...seedGrid(facts) };
+    return { bits: 3, group_size: seedGroupSize(facts) };
   },
   estimateSeconds({ iters, samples, seqlen }, { model, device }) {
     const tokens = seqlen *

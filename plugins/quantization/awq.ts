@@ -1,5 +1,5 @@
 import { defineMethod, flag, integer } from "../../core/mod.ts";
-import { gridForm, modelMemory, seedGroupSize } from "./_groups.ts";
+import { gridForm, modelMemory, seedGrid, seedGroupSize } from "./_groups.ts";
 import { calibrationWindows, GPU_SPEED, gridKnobs, linearQuantizer } from "./_linear.ts";
 import { leavesScaledForm } from "./_inputs.ts";
 import { partsOf, targetedGrid, targetedWeights, targetsKnob } from "./_targets.ts";
@@ -42,8 +42,8 @@ export default defineMethod({
       : leavesScaledForm(gridForm(params), facts, partsOf(params.targets)),
   seed(boldness, facts) {
     if (boldness === "conservative") return null;
-    const bits = boldness === "aggressive" ? 3 : 4;
-    return { bits, group_size: seedGroupSize(facts) };
+    if (boldness === "balanced") return { bits: 4, ...seedGrid(facts) };
+    return { bits: 3, group_size: seedGroupSize(facts) };
   },
   estimateSeconds({ samples, search_steps, clip, targets }, facts) {
     const steps = search_steps + (clip ? CLIP_STEPS : 1);

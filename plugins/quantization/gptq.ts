@@ -1,5 +1,5 @@
 import { choice, defineMethod, flag, real } from "../../core/mod.ts";
-import { modelMemory, seedGroupSize } from "./_groups.ts";
+import { modelMemory, seedGrid, seedGroupSize } from "./_groups.ts";
 import { calibrationWindows, GPU_SPEED, gridKnobs, linearQuantizer } from "./_linear.ts";
 import { targetedGrid, targetedWeights, targetsKnob } from "./_targets.ts";
 
@@ -54,8 +54,8 @@ export default defineMethod({
   needs: { environment: "default", data: "calibration", gpu: false },
   seed(boldness, facts) {
     if (boldness === "conservative") return null;
-    const bits = boldness === "aggressive" ? 3 : 4;
-    return { bits, group_size: seedGroupSize(facts) };
+    if (boldness === "balanced") return { bits: 4, ...seedGrid(facts) };
+    return { bits: 3, group_size: seedGroupSize(facts) };
   },
   estimateSeconds({ samples, targets }, facts) {
     const a_weight = SECONDS_A_WEIGHT + samples * SECONDS_A_WEIGHT_AND_WINDOW;

@@ -72,7 +72,12 @@ export default defineMethod({
   supports: packsLinearLayers,
   accepts: (params, facts) => dividesRows(params.activation_group_size, linearRows(facts)),
   auto: (facts) => ({ activation_group_size: autoInputGroup(facts) }),
-  seed: (boldness) => boldness === "conservative" ? { activation_group_size: "auto" } : null,
+  seed(boldness, { model }) {
+    if (boldness !== "conservative") return null;
+    // Left in floats, the embedding of a small model would be a quarter of the bytes.
+    const large = 6 * model.embedding_parameters > model.linear_parameters;
+    return { activation_group_size: "auto", targets: large ? "all" : "linear" };
+  },
   next: (params, finding) => finding === "lost" && !params.clip ? { ...params, clip: true } : null,
   estimateSeconds: (params, facts) =>
     START_SECONDS +

@@ -26,6 +26,7 @@ import {
   packsLinearLayers,
   roundsOnce,
   seedGroupSize,
+  SMALL_MODEL,
   symmetricGrid,
 } from "./_groups.ts";
 import { calibrationWindows, GPU_SPEED, tunesEveryLayer } from "./_linear.ts";
@@ -44,8 +45,6 @@ const SECONDS_A_BLOCK = 0.5;
 const SECONDS_A_TUNED_WEIGHT_AND_TOKEN = 8e-12;
 /** One format of the loop that takes all of them; nothing once the layers are kept. */
 const SECONDS_A_KEPT_WEIGHT = 1e-7;
-/** Below this many parameters 3 bits cost more than an aggressive try may. */
-const SMALL_MODEL = 1e9;
 
 /** What an assignment looks like; it is read by mixing/assignment.py of the Python half. */
 const ASSIGNMENT = "[a-z0-9-]{5,20}=[0-9,-]+( [a-z0-9-]{5,20}=[0-9,-]+){0,31}";

@@ -35,7 +35,7 @@ Deno.test("the whole line runs on the real demo model, with few samples", async 
     ]);
     assert.deepEqual(JSON.parse(asked.stdout), [{ n: 2 }]);
     const report = await readFile(join(output, "report.md"), "utf8");
-    assert.match(report, /lie on an asymmetric 4-bit grid in groups of 32/);
+    assert.match(report, /4-bit integers decoded, put off their grid by scales/);
   } finally {
     await Deno.remove(folder, { recursive: true });
   }

@@ -94,7 +94,7 @@ Deno.test("the profiles of a small model are its methods' own first tries: they 
   assert.deepEqual(refused, []);
   assert.deepEqual(
     strategies.map(({ origin }) => origin.reason.split(":")[0]!.split(" (")[0]),
-    ["rule short_answers", "rule small_model", "rule small_model"],
+    ["rule small_model", "rule small_model"],
   );
   const { seeds } = seedStrategies(spec, facts, methods);
   const key = ({ actions }: typeof seeds[number] | typeof strategies[number]) =>

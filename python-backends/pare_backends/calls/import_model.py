@@ -57,7 +57,7 @@ def run(request: ImportModelRequest, report: Report) -> dict[str, Any]:
     facts["source"] = source.kind
     facts["path"] = str(directory)
     facts["revision"] = source.revision
-    if source.path is not None and made is not None:
+    if source.kind != "demo" and source.path is not None and made is not None:
         facts["original_bytes"] = sum(part.stat().st_size for part in weights_of(source.path))
     if made is not None:
         facts["dtype"], notes = made
@@ -97,6 +97,11 @@ def make_baseline(source: Source, output: Path, report: Report) -> tuple[Path, C
         return output, decode_folder(source.path, output, report)
     from pare_backends.models.gguf.file import convert_gguf
 
+    if source.kind == "demo":
+        from pare_backends.models.demo_original import SAID, make_original
+
+        _, notes = convert_gguf(source.path, output, report, make_original)
+        return output, ("float16", [SAID, *notes])
     return output, convert_gguf(source.path, output, report)
 
 

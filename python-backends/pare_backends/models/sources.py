@@ -38,7 +38,8 @@ def find_source(name: str, trust_remote_code: bool, report: Report, packed: bool
         return Source("tiny", None, None)
     if name == "demo":
         path = demo_path()
-        return Source("demo", path, content_revision(path))
+        # Not the file's own: its weights are put off their grid.
+        return Source("demo", path, f"{content_revision(path)}, off its grid")
     path = Path(name).expanduser()
     if path.is_dir():
         return Source("checkpoint", path.resolve(), None)

@@ -1,8 +1,8 @@
-"""GGUF files: dequantized by transformers and written as a float32 checkpoint."""
+"""GGUF files: dequantized by transformers and written as a checkpoint of floats."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,12 +28,15 @@ from pare_backends.models.gguf.tokenizer import settle_tokenizer
 from pare_backends.progress import Report
 
 
-def convert_gguf(path: Path, output: Path, report: Report) -> tuple[str, list[str]]:
+def convert_gguf(
+    path: Path, output: Path, report: Report, change: Callable[[Any], None] = lambda model: None
+) -> tuple[str, list[str]]:
     """Writes the checkpoint.
 
     returns: the original weights' type, and what the file says and is left out
 
     path: the file, or any of those that a model was split into
+    change: what is done to the model before it is written
     """
     readers = open_parts(path)
     values = sum(int(tensor.n_elements) for reader in readers for tensor in reader.tensors)
@@ -52,6 +55,7 @@ def convert_gguf(path: Path, output: Path, report: Report) -> tuple[str, list[st
     ends = end_tokens(readers)
     if ends:
         model.generation_config.eos_token_id = ends if len(ends) > 1 else ends[0]
+    change(model)
     write_model(model, output)
     end = getattr(model.config, "eos_token_id", None)
     if isinstance(end, int):
@@ -96,7 +100,7 @@ def load_gguf_model(path: Path, readers: Sequence[GGUFReader]) -> Any:
 
 def write_model(model: Any, output: Path) -> None:
     """Writes weights and config. `save_pretrained` refuses a model that came from GGUF, though
-    its weights are plain float32."""
+    its weights are plain floats."""
     from safetensors.torch import save_file
 
     tied = bool(model.config.tie_word_embeddings)
@@ -110,7 +114,7 @@ def write_model(model: Any, output: Path) -> None:
     path.chmod(0o644)  # safetensors writes for the owner alone
     if hasattr(model.config, "quantization_config"):
         del model.config.quantization_config
-    model.config.dtype = "float32"
+    model.config.dtype = str(model.dtype).removeprefix("torch.")
     model.config.architectures = [type(model).__name__]
     model.config._name_or_path = ""
     model.generation_config.save_pretrained(str(output))
