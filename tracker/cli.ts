@@ -71,8 +71,13 @@ function addRunCommands(program: Command): void {
     (await import("./commands/study/evaluate.ts")).evaluateCommand(options)
   );
 
-  withRunOptions(program.command("demo").description("the study of the README, on a real model"))
-    .action(async (options) => (await import("./commands/study/run.ts")).demoCommand(options));
+  withRunOptions(
+    program.command("demo").description("the study of the README, on a real model")
+      .addOption(
+        new Option("--model <from>", "its original as a package ships it, or as the hub has it")
+          .choices(["package", "hub"]).default("package"),
+      ),
+  ).action(async (options) => (await import("./commands/study/run.ts")).demoCommand(options));
 
   withRunOptions(withLimitOptions(
     program.command("resume").description("go on with a study that was stopped")

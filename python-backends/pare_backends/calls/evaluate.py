@@ -26,6 +26,7 @@ from pare_backends.evaluation.tasks.lm_groups import group_measurements
 from pare_backends.evaluation.tasks.records import file_sha256
 from pare_backends.evaluation.tasks.wire_task import SampleSelection, WireTask
 from pare_backends.failures import CallFailure
+from pare_backends.kept_memory import keep_freed_memory
 from pare_backends.measuring.answering import (
     EvaluationRuntime,
     Opened,
@@ -82,6 +83,7 @@ class Measured:
 
 def run(request: EvaluateRequest, report: Report) -> dict[str, Any]:
     """Measures every task on its selected rows; writes the samples as a Parquet file."""
+    keep_freed_memory()
     refusals = Refusals()
     asked = _read(request, report, refusals)
     opened = _open(request, asked, report)

@@ -8,6 +8,7 @@ from typing import Any
 
 from pare_backends.checkpoint import read
 from pare_backends.failures import CallFailure
+from pare_backends.kept_memory import keep_freed_memory
 from pare_backends.methods.context import Context
 from pare_backends.models.layout import layout_of
 from pare_backends.progress import Report
@@ -33,6 +34,7 @@ class Request:
 
 def run(request: Request, report: Report) -> dict[str, Any]:
     """The result of `core/calls/declared/sensitivity.ts`."""
+    keep_freed_memory()
     formats = formats_of(request.formats)
     checkpoint, layout = read(request.artifact_dir), layout_of(request.artifact_dir)
     context = Context(
