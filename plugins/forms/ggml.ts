@@ -1,4 +1,4 @@
-import { defineForm, type StoredForm } from "../../core/mod.ts";
+import { defineForm, type Facts, type StoredForm, type Support } from "../../core/mod.ts";
 
 /** Blocks of llama.cpp: what a runtime must know of them. */
 export interface GgmlForm extends StoredForm {
@@ -13,6 +13,29 @@ export interface GgmlForm extends StoredForm {
 export const DECODED =
   "llama.cpp alone multiplies by its blocks: elsewhere they are decoded to floats " +
   "when the model is loaded, which take a float's bytes in memory and run no faster";
+
+/** Architectures whose GGUF file is written (`runtimes/llama_cpp/gguf_architectures.py`). */
+const WRITTEN = [
+  "LlamaForCausalLM",
+  "MistralForCausalLM",
+  "Qwen2ForCausalLM",
+  "Qwen3ForCausalLM",
+  "GraniteForCausalLM",
+  "Gemma2ForCausalLM",
+  "Gemma3ForCausalLM",
+  "Olmo2ForCausalLM",
+  "SmolLM3ForCausalLM",
+];
+
+/** Whether a GGUF file of the model is written. */
+export function isWritten({ model }: Facts): Support {
+  if (!model.custom_code && WRITTEN.includes(model.architecture)) return { ok: true };
+  const found = model.custom_code ? "brings its own code" : `is ${model.architecture}`;
+  return {
+    ok: false,
+    reason: `a GGUF file is written of ${WRITTEN.join(", ")}, the model ${found}`,
+  };
+}
 
 /** Weights of a block, and its bytes. */
 const BLOCKS = {

@@ -14,6 +14,7 @@ import {
   blockWeights,
   DECODED,
   type GgmlForm,
+  isWritten,
   matrixBytes,
 } from "../forms/ggml.ts";
 import { dividesRows, linearRows, modelMemory, packsLinearLayers, roundsOnce } from "./_groups.ts";
@@ -31,8 +32,6 @@ import { calibrationWindows } from "./_linear.ts";
 
 /** Whose quantizer it is. */
 const TOOL = "llama_cpp";
-/** Architectures whose GGUF file is written (`runtimes/llama_cpp/gguf_layout.py`). */
-const WRITTEN = ["LlamaForCausalLM", "MistralForCausalLM", "Qwen2ForCausalLM", "Qwen3ForCausalLM"];
 /** The smallest block; every row must be whole ones. */
 const BLOCK = 32;
 /** SmolLM2-135M on two cores: the file is written and read in 4 s, quantized in 3 to 60. */
@@ -112,14 +111,9 @@ function leaves(params: KquantParams, facts: Facts): Leaves {
 function supports(facts: Facts): Support {
   const packs = packsLinearLayers(facts);
   if (!packs.ok) return packs;
-  const { architecture, custom_code, layers, linear_parameters } = facts.model;
-  if (custom_code || !WRITTEN.includes(architecture)) {
-    const found = custom_code ? "brings its own code" : `is ${architecture}`;
-    return {
-      ok: false,
-      reason: `a GGUF file is written of ${WRITTEN.join(", ")}, the model ${found}`,
-    };
-  }
+  const { layers, linear_parameters } = facts.model;
+  const written = isWritten(facts);
+  if (!written.ok) return written;
   const weights = Object.values(roleShapes(facts)).reduce(
     (sum, [rows, into]) => sum + rows * into,
     0,

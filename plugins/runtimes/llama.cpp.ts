@@ -7,26 +7,22 @@ import {
 } from "../../core/mod.ts";
 import { isAdapter } from "../forms/adapter.ts";
 import { isDecoded } from "../forms/_decoded.ts";
-import { isGgml } from "../forms/ggml.ts";
+import { isGgml, isWritten } from "../forms/ggml.ts";
 import { isGrid } from "../forms/grid.ts";
 
-/** Architectures whose GGUF file is written (`runtimes/llama_cpp/gguf_layout.py`). */
-const WRITTEN = ["LlamaForCausalLM", "MistralForCausalLM", "Qwen2ForCausalLM", "Qwen3ForCausalLM"];
 /** Weights that share a scale in every format that holds plain integers. */
 const BLOCK = 32;
 const OFFSET_BITS = 4;
 const SCALE_BITS = 16;
 const FLOAT_BYTES = 2;
 
-function supports({ model, device }: Facts): Support {
+function supports(facts: Facts): Support {
+  const { device } = facts;
   if (device.device !== "cpu") {
     return { ok: false, reason: `it runs on the CPU, the study is on ${device.device_name}` };
   }
-  if (model.custom_code || !WRITTEN.includes(model.architecture)) {
-    const found = model.custom_code ? "brings its own code" : `is ${model.architecture}`;
-    const reason = `a GGUF file is written of ${WRITTEN.join(", ")}, the model ${found}`;
-    return { ok: false, reason };
-  }
+  const written = isWritten(facts);
+  if (!written.ok) return written;
   return { ok: true, reason: "computes on the written integers in blocks of 32" };
 }
 

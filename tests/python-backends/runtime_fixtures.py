@@ -60,32 +60,53 @@ def random_llama(seed: int) -> Path:
     return directory
 
 
+OTHERWISE: dict[str, dict[str, Any]] = {
+    # Wider than their share of a token: 128, which transformers' GGUF reader takes.
+    "Qwen3ForCausalLM": {"head_dim": 128},
+    "GraniteForCausalLM": {
+        "attention_multiplier": 0.3, "embedding_multiplier": 2.5, "residual_multiplier": 0.7,
+        "logits_scaling": 1.5, "attention_bias": True,
+    },
+    "Gemma2ForCausalLM": {
+        "num_hidden_layers": 3, "sliding_window": 8, "query_pre_attn_scalar": 16,
+        # transformers leaves the first out where attention is sdpa: 20 is hardly reached here.
+        "attn_logit_softcapping": 20.0, "final_logit_softcapping": 4.0,
+        "tie_word_embeddings": True,
+    },
+    "Gemma3ForCausalLM": {
+        "num_hidden_layers": 7, "sliding_window": 8, "query_pre_attn_scalar": 16,
+        "rope_parameters": {
+            "full_attention": {"rope_type": "linear", "factor": 4.0, "rope_theta": 5e4},
+            "sliding_attention": {"rope_type": "default", "rope_theta": 2e3},
+        },
+    },
+    "SmolLM3ForCausalLM": {"num_hidden_layers": 5, "pad_token_id": 0},
+}  # fmt: skip
+"""What these have that no other architecture has, and no default leaves idle."""
+
+
 @functools.cache
 def four_bit_model(architecture: str) -> Path:
-    """A 4-bit artifact of random weights, norms and biases, whose head is not the embedding.
-
-    Qwen3's heads are wider than their share of a token: 128, which transformers' GGUF reader takes.
-    """
+    """A 4-bit artifact of random weights, norms and biases, whose head is not the embedding but
+    where the architecture has it so."""
     import torch
     import transformers
 
-    config = getattr(transformers, architecture.replace("ForCausalLM", "Config"))(
-        vocab_size=320,
-        hidden_size=64,
-        intermediate_size=96,
-        num_hidden_layers=2,
-        num_attention_heads=4,
-        num_key_value_heads=2,
-        head_dim=128 if architecture.startswith("Qwen3") else 16,
-        max_position_embeddings=256,
-        tie_word_embeddings=False,
-        sliding_window=None,
+    own = architecture.replace("ForCausalLM", "Config")
+    asked: dict[str, Any] = {
+        "vocab_size": 320, "hidden_size": 64, "intermediate_size": 96, "num_hidden_layers": 2,
+        "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 16,
+        "max_position_embeddings": 256, "tie_word_embeddings": False, "sliding_window": None,
+    }  # fmt: skip
+    config = getattr(transformers, {"Gemma3Config": "Gemma3TextConfig"}.get(own, own))(
+        **{**asked, **OTHERWISE.get(architecture, {})}
     )
     torch.manual_seed(1)
     model = getattr(transformers, architecture)(config)
+    middle = 0.0 if architecture.startswith("Gemma") else 1.0  # they add one
     with torch.no_grad():
         for name, parameter in model.named_parameters():
-            parameter.normal_(1.0, 0.1) if "norm" in name else parameter.normal_(0.0, 0.08)
+            parameter.normal_(middle, 0.1) if "norm" in name else parameter.normal_(0.0, 0.08)
     model.save_pretrained(folder() / f"{architecture}-floats")
     checkpoint = read(folder() / f"{architecture}-floats")
     made = {

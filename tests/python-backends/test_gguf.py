@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from dataclasses import asdict
 from pathlib import Path
@@ -18,6 +19,7 @@ from pare_backends.calls import prove_runtime
 from pare_backends.checkpoint import read, write
 from pare_backends.failures import CallFailure
 from pare_backends.progress import silent_report
+from pare_backends.runtimes.llama_cpp.gguf_architectures import ARCHITECTURES
 from pare_backends.runtimes.llama_cpp.gguf_blocks import from_blocks, to_blocks
 from pare_backends.runtimes.llama_cpp.gguf_layout import GgufLayout
 from pare_backends.runtimes.llama_cpp.gguf_tokenizer import LLAMA3_WORDS, splitting_of, token_list
@@ -126,10 +128,11 @@ def test_another_reader_computes_the_dequantized_models_logits(
     assert np.abs(transformers_logits(output) - plain).max() <= limit
 
 
-OTHERS = ["MistralForCausalLM", "Qwen2ForCausalLM", "Qwen3ForCausalLM"]
+READ_BY_TRANSFORMERS = ["MistralForCausalLM", "Qwen2ForCausalLM", "Qwen3ForCausalLM"]
+OTHERS = [name for name in ARCHITECTURES if name != "LlamaForCausalLM"]
 
 
-@pytest.mark.parametrize("architecture", OTHERS)
+@pytest.mark.parametrize("architecture", READ_BY_TRANSFORMERS)
 def test_another_reader_computes_other_architectures(architecture: str) -> None:
     """Biases of Qwen2, norms of Qwen3's heads, the order of rows of each, a head of its own."""
     directory = four_bit_model(architecture)
@@ -186,6 +189,20 @@ def config(**changes: Any) -> dict[str, Any]:
     return {**json.loads((random_llama(0) / "config.json").read_text()), **changes}
 
 
+def test_the_plugins_name_the_architectures_that_are_laid_out() -> None:
+    plugin = Path(__file__).parents[2] / "plugins" / "forms" / "ggml.ts"
+    written = plugin.read_text().split("const WRITTEN = [")[1].split("]")[0]
+    assert re.findall(r'"(\w+)"', written) == list(ARCHITECTURES)
+
+
+def gemma(version: int, **changes: Any) -> dict[str, Any]:
+    return {
+        "architectures": [f"Gemma{version}ForCausalLM"], "hidden_act": "gelu_pytorch_tanh",
+        "attn_logit_softcapping": 50.0 if version == 2 else None, "final_logit_softcapping": 30.0,
+        "head_dim": 16, "query_pre_attn_scalar": 16, "sliding_window": 8, **changes,
+    }  # fmt: skip
+
+
 def test_layout_refuses_what_llama_cpp_computes_otherwise() -> None:
     for changes, why in (
         ({"architectures": ["GPT2LMHeadModel"]}, "GPT2LMHeadModel"),
@@ -198,6 +215,16 @@ def test_layout_refuses_what_llama_cpp_computes_otherwise() -> None:
         (
             {"architectures": ["MistralForCausalLM"], "sliding_window": 4096},
             "sliding_window is 4096",
+        ),
+        (gemma(2, query_pre_attn_scalar=32), "query_pre_attn_scalar is 32, llama.cpp takes 16"),
+        (gemma(2, attn_logit_softcapping=None), "no attn_logit_softcapping"),
+        (gemma(2, layer_types=["full_attention"] * 2), "other layers than every 2th"),
+        (gemma(3, use_bidirectional_attention=True), "use_bidirectional_attention"),
+        (gemma(3, sliding_window=None), "no sliding_window"),
+        ({"architectures": ["Olmo2ForCausalLM"]}, "its head is its embedding"),
+        (
+            {"architectures": ["SmolLM3ForCausalLM"], "no_rope_layers": [1, 0]},
+            "no_rope_layers leave out others",
         ),
     ):
         with pytest.raises(CallFailure, match=why):

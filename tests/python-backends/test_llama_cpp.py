@@ -79,8 +79,10 @@ def test_logits_are_those_of_the_dequantized_model(
 def test_logits_of_other_architectures(architecture: str) -> None:
     directory = four_bit_model(architecture)
     found = proof(directory, logits_path(directory))
-    assert found["strict_kl"] <= 1e-6
-    assert found["strict_max_difference"] <= 1e-3
+    # ggml reads Gemma's gelu out of a table of float16.
+    table = architecture.startswith("Gemma")
+    assert found["strict_kl"] <= (1e-5 if table else 1e-6)
+    assert found["strict_max_difference"] <= (5e-3 if table else 1e-3)
     assert 0 < found["default_kl"] <= 5e-3
 
 

@@ -1,43 +1,20 @@
-"""How a checkpoint is laid out in a GGUF file: keys, names, and the order of rows.
-
-llama.cpp rotates neighbouring features of a head of its `llama`, where transformers rotates a
-feature of its first half with one of its second: the rows of the query and key projections are put
-in that order. Its other architectures here rotate as transformers does.
-"""
+"""How a checkpoint is laid out in a GGUF file: keys, names, and the order of rows."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from gguf import MODEL_ARCH, MODEL_ARCH_NAMES, GGUFWriter, RopeScalingType, get_tensor_name_map
+from gguf import MODEL_ARCH_NAMES, GGUFWriter, RopeScalingType, get_tensor_name_map
 
 from pare_backends.failures import CallFailure
+from pare_backends.runtimes.llama_cpp.gguf_architectures import ARCHITECTURES, why_no_windows
 
 ROPE_FACTORS = "rope_freqs.weight"
 NOT_STORED = ("rotary_emb.inv_freq",)
 """Endings of tensors that older files hold and nobody needs."""
-
-
-@dataclass(frozen=True)
-class Architecture:
-    """llama.cpp's way to compute an architecture of transformers."""
-
-    kind: MODEL_ARCH
-    neighbours: bool  # whether it rotates neighbouring features
-    ropes: tuple[str, ...]  # rope types that it computes as transformers does
-
-
-LLAMA = Architecture(MODEL_ARCH.LLAMA, True, ("default", "linear", "llama3"))
-ARCHITECTURES = {
-    "LlamaForCausalLM": LLAMA,
-    "MistralForCausalLM": LLAMA,
-    "Qwen2ForCausalLM": Architecture(MODEL_ARCH.QWEN2, False, ("default", "linear")),
-    "Qwen3ForCausalLM": Architecture(MODEL_ARCH.QWEN3, False, ("default", "linear")),
-}
 
 
 class GgufLayout:
@@ -54,14 +31,14 @@ class GgufLayout:
         self._architecture = ARCHITECTURES[named]
         self.architecture = MODEL_ARCH_NAMES[self._architecture.kind]
         """Its name in llama.cpp."""
-        if config.get("hidden_act", "silu") != "silu":
-            raise _no_layout(f"its hidden_act is {config['hidden_act']}, llama.cpp takes silu")
-        window = config.get("sliding_window")
-        if window is not None and config.get("use_sliding_window", True):
+        activation = config.get("hidden_activation") or config.get("hidden_act", "silu")
+        if activation != self._architecture.activation:
             raise _no_layout(
-                f"its sliding_window is {window}, llama.cpp's {self.architecture} attends to every "
-                "token"
+                f"its hidden_act is {activation}, llama.cpp takes {self._architecture.activation}"
             )
+        why_not = why_no_windows(self._architecture, config) or self._architecture.why_not(config)
+        if why_not is not None:
+            raise _no_layout(why_not)
         self.rope = rope_of(config)
         ropes = self._architecture.ropes
         if self.rope["rope_type"] not in ropes:
@@ -81,6 +58,11 @@ class GgufLayout:
         if found is None:
             raise _no_layout(f"llama.cpp's {self.architecture} knows no tensor {tensor}")
         return found
+
+    def norm_shift(self, tensor: str) -> float:
+        """What is added to a tensor's values: not 0 for norms that multiply by more than they
+        store."""
+        return self._architecture.norm_shift if tensor.endswith("norm.weight") else 0.0
 
     def row_order(self, tensor: str, rows: int) -> np.ndarray | None:
         """Rows of a tensor in the file's order; None where it is the checkpoint's own."""
@@ -107,6 +89,7 @@ class GgufLayout:
         if self.rope["rope_type"] == "linear":
             writer.add_rope_scaling_type(RopeScalingType.LINEAR)
             writer.add_rope_scaling_factor(float(self.rope["factor"]))
+        self._architecture.write_keys(writer, config)
 
     def rope_factors(self) -> np.ndarray | None:
         """What each frequency is divided by: Llama 3's longer context; None where nothing is.
@@ -133,6 +116,8 @@ class GgufLayout:
 def rope_of(config: Mapping[str, Any]) -> dict[str, Any]:
     """rope_theta, rope_type and its figures, wherever a version of transformers wrote them."""
     said = dict(config.get("rope_parameters") or config.get("rope_scaling") or {})
+    # Gemma 3 has one for each kind of layer: those of windows have a key of their own.
+    said = dict(said.get("full_attention") or said)
     kind = said.get("rope_type") or said.get("type") or "default"
     theta = said.get("rope_theta") or config.get("rope_theta") or 10_000.0
     return {**said, "rope_type": kind, "rope_theta": theta}

@@ -167,6 +167,8 @@ def held(
     values = weights.floats(name).astype(np.float32)
     if (added := weights.added(name)) is not None:
         values += added
+    if (shift := layout.norm_shift(name)) != 0:
+        values += shift
     values = _ordered(values, layout.row_order(name, len(values)))
     if exact or values.ndim == 1 or precision == "f32":
         return Tensor("F32", values)

@@ -1,0 +1,166 @@
+"""What llama.cpp computes as transformers does: an entry an architecture, read from both sources.
+
+llama.cpp rotates neighbouring features of a head of some architectures, where transformers rotates
+a feature of its first half with one of its second: rows of the query and key projections are put
+in that order. Gemma's norms multiply by one more than they store, in llama.cpp by what they store.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from gguf import MODEL_ARCH, GGUFWriter
+
+Config = Mapping[str, Any]
+
+
+def _no_keys(writer: GGUFWriter, config: Config) -> None:
+    pass
+
+
+def _nothing_else(config: Config) -> str | None:
+    return None
+
+
+@dataclass(frozen=True)
+class Architecture:
+    """llama.cpp's way to compute an architecture of transformers."""
+
+    kind: MODEL_ARCH
+    neighbours: bool = False  # whether it rotates neighbouring features
+    ropes: tuple[str, ...] = ("default", "linear")  # types that it computes as transformers does
+    activation: str = "silu"
+    norm_shift: float = 0.0  # what its norms multiply by beyond what they store
+    window_period: int | None = None  # of so many layers the last sees all; None: every layer does
+    write_keys: Callable[[GGUFWriter, Config], None] = _no_keys
+    why_not: Callable[[Config], str | None] = _nothing_else  # what it computes otherwise
+
+
+def _granite_keys(writer: GGUFWriter, config: Config) -> None:
+    writer.add_attention_scale(float(config["attention_multiplier"]))
+    writer.add_embedding_scale(float(config["embedding_multiplier"]))
+    writer.add_residual_scale(float(config["residual_multiplier"]))
+    writer.add_logit_scale(float(config["logits_scaling"]))
+
+
+def _gemma2_keys(writer: GGUFWriter, config: Config) -> None:
+    writer.add_sliding_window(int(config["sliding_window"]))
+    writer.add_attn_logit_softcapping(float(config["attn_logit_softcapping"]))
+    writer.add_final_logit_softcapping(float(config["final_logit_softcapping"]))
+
+
+def _gemma3_keys(writer: GGUFWriter, config: Config) -> None:
+    writer.add_sliding_window(int(config["sliding_window"]))
+    local = (config.get("rope_parameters") or {}).get("sliding_attention") or {}
+    base = local.get("rope_theta") or config.get("rope_local_base_freq") or 10_000.0
+    writer.add_rope_freq_base_swa(float(base))
+    if config.get("final_logit_softcapping"):
+        writer.add_final_logit_softcapping(float(config["final_logit_softcapping"]))
+
+
+def _gemma_scale(layers_27b: int) -> Callable[[Config], str | None]:
+    """What of Gemma's attention llama.cpp takes for granted, by the count of layers."""
+
+    def why_not(config: Config) -> str | None:
+        head = int(config["head_dim"])
+        wide = int(config["num_hidden_layers"]) == layers_27b
+        scale = int(config["hidden_size"]) // int(config["num_attention_heads"]) if wide else head
+        asked = config.get("query_pre_attn_scalar", head)
+        if asked != scale:
+            return f"its query_pre_attn_scalar is {asked}, llama.cpp takes {scale}"
+        if config.get("use_bidirectional_attention"):
+            return "its use_bidirectional_attention is true, llama.cpp's is causal"
+        return None
+
+    return why_not
+
+
+def _gemma2_why_not(config: Config) -> str | None:
+    for cap in ("attn_logit_softcapping", "final_logit_softcapping"):
+        if not config.get(cap):
+            return f"it has no {cap}, llama.cpp caps them always"
+    if not config.get("tie_word_embeddings", True):
+        return "its head is not its embedding, llama.cpp takes that"
+    return _gemma_scale(46)(config)
+
+
+def _gemma3_why_not(config: Config) -> str | None:
+    if config.get("attn_logit_softcapping"):
+        return "it has an attn_logit_softcapping, llama.cpp has none"
+    return _gemma_scale(62)(config)
+
+
+def _olmo2_why_not(config: Config) -> str | None:
+    tied = config.get("tie_word_embeddings", False)
+    return "its head is its embedding, llama.cpp wants one of its own" if tied else None
+
+
+NO_ROPE_PERIOD = 4
+"""llama.cpp rotates all but every fourth layer of SmolLM3."""
+
+
+def _smollm3_why_not(config: Config) -> str | None:
+    count = int(config["num_hidden_layers"])
+    period = int(config.get("no_rope_layer_interval") or NO_ROPE_PERIOD)
+    rotated = config.get("no_rope_layers") or [int((i + 1) % period != 0) for i in range(count)]
+    if list(rotated[:count]) == [int((i + 1) % NO_ROPE_PERIOD != 0) for i in range(count)]:
+        return None
+    return f"its no_rope_layers leave out others than every {NO_ROPE_PERIOD}th, as llama.cpp does"
+
+
+LLAMA = Architecture(MODEL_ARCH.LLAMA, True, ("default", "linear", "llama3"))
+ARCHITECTURES = {
+    "LlamaForCausalLM": LLAMA,
+    "MistralForCausalLM": LLAMA,
+    "Qwen2ForCausalLM": Architecture(MODEL_ARCH.QWEN2),
+    "Qwen3ForCausalLM": Architecture(MODEL_ARCH.QWEN3),
+    "GraniteForCausalLM": Architecture(MODEL_ARCH.GRANITE, True, write_keys=_granite_keys),
+    "Gemma2ForCausalLM": Architecture(
+        MODEL_ARCH.GEMMA2,
+        ropes=("default",),
+        activation="gelu_pytorch_tanh",
+        norm_shift=1.0,
+        window_period=2,
+        write_keys=_gemma2_keys,
+        why_not=_gemma2_why_not,
+    ),
+    "Gemma3ForCausalLM": Architecture(
+        MODEL_ARCH.GEMMA3,
+        activation="gelu_pytorch_tanh",
+        norm_shift=1.0,
+        window_period=6,
+        write_keys=_gemma3_keys,
+        why_not=_gemma3_why_not,
+    ),
+    "Olmo2ForCausalLM": Architecture(MODEL_ARCH.OLMO2, why_not=_olmo2_why_not),
+    "SmolLM3ForCausalLM": Architecture(
+        MODEL_ARCH.SMOLLM3, True, ("default",), why_not=_smollm3_why_not
+    ),
+}
+
+
+def why_no_windows(architecture: Architecture, config: Config) -> str | None:
+    """Why llama.cpp would attend to other tokens than the model does; None: to the same."""
+    window = config.get("sliding_window")
+    if not config.get("use_sliding_window", True):
+        window = None
+    kinds = config.get("layer_types") or []
+    period = architecture.window_period
+    if period is None:
+        if window is None or (kinds and "sliding_attention" not in kinds):
+            return None
+        return (
+            f"its sliding_window is {window}, llama.cpp's {architecture.kind.name.lower()}"
+            " attends to every token"
+        )
+    if window is None:
+        return f"it has no sliding_window, llama.cpp's {architecture.kind.name.lower()} has one"
+    expected = [
+        "full_attention" if (i + 1) % period == 0 else "sliding_attention"
+        for i in range(int(config["num_hidden_layers"]))
+    ]
+    if kinds and list(kinds) != expected:
+        return f"other layers than every {period}th see all tokens, as in llama.cpp"
+    return None
