@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from transformers import LlamaConfig, LlamaForCausalLM
 
-from pare_backends.models.demo_original import make_original, put_off_grid
+from pare_backends.models.gguf.demo_original import make_original, put_off_grid
 from pare_backends.models.grid import Grid, detect_grid
 
 GRID = Grid(4, 32, symmetric=False)

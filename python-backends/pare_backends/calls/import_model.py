@@ -98,7 +98,7 @@ def make_baseline(source: Source, output: Path, report: Report) -> tuple[Path, C
     from pare_backends.models.gguf.file import convert_gguf
 
     if source.kind == "demo":
-        from pare_backends.models.demo_original import SAID, make_original
+        from pare_backends.models.gguf.demo_original import SAID, make_original
 
         _, notes = convert_gguf(source.path, output, report, make_original)
         return output, ("float16", [SAID, *notes])
