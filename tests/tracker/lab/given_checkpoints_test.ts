@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { type CallRequest, StudyRequest, UsageError } from "../../../core/mod.ts";
+import { overrideVariable } from "../../../python-backends/environments/environments.ts";
 import { openArtifactStore } from "../../../tracker/artifacts/artifact_store.ts";
 import { findHome } from "../../../tracker/ground/home.ts";
 import { discoverPlugins } from "../../../tracker/lab/discover.ts";
@@ -12,6 +13,8 @@ import { smallFacts } from "../../core/spec_fixtures.ts";
 import { temporaryFolder } from "../../temporary_folder.ts";
 
 const registry = await discoverPlugins();
+
+const LLAMA_PYTHON = overrideVariable("llama_cpp");
 
 /** A worker's look at a file: one that is called bad is of another model. */
 const look = ((_trial: string, request: CallRequest) => {
@@ -105,4 +108,24 @@ Deno.test("files of one name are told apart by their folders, and what is none i
       error instanceof UsageError &&
       error.message === "Cannot use bad.gguf: it is of another model. Give another",
   );
+});
+
+Deno.test("files of llama.cpp's are timed there where nobody asks otherwise, and where it is missing that is said", async () => {
+  const { artifacts, file, tools, study } = await world();
+  using _store = artifacts;
+  const asked = study([await file("a.gguf", "one")], { runtime: undefined });
+  const at = Deno.env.get(LLAMA_PYTHON);
+  Deno.env.delete(LLAMA_PYTHON);
+  const { request, warnings } = await withGiven(tools, look, asked); // nothing is made in this home
+  assert.equal(request.runtime, undefined);
+  assert.match(warnings[0]!, /^llama\.cpp is not set up here, .* pare setup llama_cpp makes it$/);
+  Deno.env.set(LLAMA_PYTHON, Deno.execPath()); // of an environment that is there
+  try {
+    const timed = await withGiven(tools, look, asked);
+    assert.equal(timed.request.runtime, "llama.cpp");
+    assert.match(timed.assumptions[0]!.reason, /are its own blocks/);
+  } finally {
+    if (at === undefined) Deno.env.delete(LLAMA_PYTHON);
+    else Deno.env.set(LLAMA_PYTHON, at);
+  }
 });
