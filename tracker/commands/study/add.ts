@@ -1,9 +1,9 @@
-import { UsageError } from "../../../core/mod.ts";
+import type { StudyEvent } from "../../../core/mod.ts";
 import { openLab } from "../../session/lab.ts";
 import { jsonText } from "../../show/json/print_json.ts";
 import { createLiveView, standardScreen } from "../../show/terminal/live_view.ts";
 import { studyCard } from "../output/study_card.ts";
-import { conclude } from "../output/study_said.ts";
+import { announce, conclude } from "../output/study_said.ts";
 
 /** What `pare add` may be told. */
 export interface AddCommandOptions {
@@ -19,24 +19,32 @@ export async function addCommand(
   { store, output, json = false }: AddCommandOptions,
 ): Promise<void> {
   const screen = createLiveView(standardScreen(), () => Date.now());
+  const onEvent = (event: StudyEvent) => {
+    screen.onEvent(event);
+    announce(screen.say, event);
+  };
   await using lab = await openLab({
     onSetup: (line) => screen.progressLine(line),
-    onEvent: screen.onEvent,
+    onEvent,
     ...(store === undefined ? {} : { store }),
   });
+  const begun = await lab.view(name);
   const session = await lab.resume(name, {}, checkpoints);
-  const given = session.request.strategies.slice(-checkpoints.length);
-  const before = new Set((await session.trials()).map(({ trial_id }) => trial_id));
+  // Of two that are one file there is one.
+  const given = session.request.strategies.slice(begun.request.strategies.length);
+  const notes = session.spec.warnings.filter((one) => !begun.spec.warnings.includes(one));
+  for (const note of notes) screen.say(`note: ${note}`);
   const said: string[] = [];
-  for (const strategy of given) {
-    const trial = await session.run(strategy, { onEvent: screen.onEvent });
-    const reused = before.has(trial.trial_id) ? ", reused: it was measured before" : "";
-    said.push(`${trial.trial_id} is the trial of ${strategy.actions[0]!.params["file"]}${reused}`);
-    before.add(trial.trial_id);
+  await using hand = await session.byHand({ onEvent });
+  await hand.baseline();
+  for (const { actions } of given) {
+    const before = new Set(hand.trials().map(({ trial_id }) => trial_id));
+    const { trial_id } = await hand.run(hand.recipe(actions, "added to the study"));
+    const reused = before.has(trial_id) ? ", reused: it was measured before" : "";
+    said.push(`${trial_id} is the trial of ${actions[0]!.params["file"]}${reused}`);
   }
-  const result = await session.stop();
+  const result = await hand.close();
   screen.finish();
-  if (result === null) throw new UsageError(`Cannot add to ${name}: it was closed meanwhile`);
   const view = await session.view();
   const files = await session.report(output === undefined ? {} : { folder: output }, view);
   if (json) console.log(jsonText("study", studyCard(view, files)));
