@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 import torch
 from gguf import GGUFReader
+from random_models import write_model
 from safetensors.numpy import load_file, save_file
 from safetensors.torch import save_file as save_tensors
 from test_conversion import artifact, layers, made
@@ -230,6 +231,22 @@ def test_folders_of_another_model_or_whose_config_lies_are_refused(tmp_path: Pat
         {**tensors, f"{UP}.weight": tensors[f"{UP}.weight"][:-8]}, other / "model.safetensors"
     )
     assert f"{UP}.weight is" in refusal(other)
+
+
+@pytest.mark.parametrize("architecture", ["mistral", "qwen2", "qwen3"])
+def test_files_of_other_architectures_are_read_by_transformers_own_names(
+    architecture: str, tmp_path: Path
+) -> None:
+    original = write_model(architecture, tmp_path / "original")
+    said(original, {"sliding_window": None})  # which llama.cpp's architectures have not
+    path = gguf_of(original, tmp_path / "files")
+    assert inspected(path, original)["problem"] is None
+    taken(path, tmp_path / "taken", original)
+    own, wanted = read(tmp_path / "taken"), read(original)
+    for name in wanted.floats:
+        assert np.allclose(own.floats[name], wanted.floats[name], rtol=2e-3, atol=1e-6), name
+    why = "which the model has not" if architecture == "mistral" else "it is of the architecture"
+    assert why in refusal(path)  # of another model, a llama
 
 
 def test_a_quantized_directory_is_an_original_once_it_is_decoded(tmp_path: Path) -> None:

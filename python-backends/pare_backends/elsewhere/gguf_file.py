@@ -27,6 +27,8 @@ from pare_backends.models.gguf.settings import architecture_keys, gguf_config
 
 FLOATS = {"F32": "float32", "F16": "float16", "BF16": "bfloat16"}
 """Types of ggml that are plain floats."""
+TEXT = "_text"
+"""Ends the model_type of the part of a model of several kinds that reads text."""
 SAME_AS = {("llama", "mistral")}
 """An architecture of llama.cpp's and a model_type of transformers' that it computes, too."""
 
@@ -43,7 +45,12 @@ def open_gguf_file(path: Path, original: Path, dtype: str) -> Given:
     except (*DAMAGED, RuntimeError) as error:
         raise unreadable(path, error) from error
     found = {one.name: one for reader in readers for one in reader.tensors}
-    tensors = placed(path.name, readers, found, original)
+    model: Any = empty_model(original)
+    architecture, kind = architecture_keys(readers)[0], model.config.model_type
+    of_file = config.model_type.removesuffix(TEXT)
+    if of_file != kind.removesuffix(TEXT) and (architecture, kind) not in SAME_AS:
+        raise refused(path.name, f"it is of the architecture {architecture}, the model is {kind}")
+    tensors = placed(path.name, architecture, found, model, original)
     floats = {FLOATS.get(one.tensor_type.name) for one in found.values() if len(one.shape) > 1}
     wide = next((kind for kind in ("bfloat16", "float16") if kind in floats), dtype)
     return Given(
@@ -64,20 +71,18 @@ def vocabulary(readers: list[GGUFReader]) -> tuple[str, ...]:
 
 
 def placed(
-    name: str, readers: list[GGUFReader], found: Mapping[str, ReaderTensor], original: Path
+    name: str, architecture: str, found: Mapping[str, ReaderTensor], model: Any, original: Path
 ) -> dict[str, Held]:
-    """The tensors by the names that the original's files have for them."""
+    """The tensors by the names that the original's files have for them.
+
+    model: the original's architecture, without weights
+    """
     from transformers.modeling_gguf_pytorch_utils import (
         TENSOR_PROCESSORS,
         TensorProcessor,
         get_gguf_hf_weights_map,
     )
 
-    architecture, _ = architecture_keys(readers)
-    model: Any = empty_model(original)
-    kind = model.config.model_type
-    if architecture.replace("-", "_") != kind and (architecture, kind) not in SAME_AS:
-        raise refused(name, f"it is of the architecture {architecture}, the model is {kind}")
     processor = TENSOR_PROCESSORS.get(architecture, TensorProcessor)(config=model.config.to_dict())
     try:
         places = get_gguf_hf_weights_map(model, processor, model_type=architecture)

@@ -19,6 +19,8 @@ from pare_backends.failures import CallFailure
 
 WORD_BITS = 32
 AWQ_PACKED = "awq"
+AUTO_AWQ = {"w_bit": "bits", "q_group_size": "group_size"}
+"""What AutoAWQ's own file calls what config.json calls otherwise."""
 PARTS = (".qweight", ".qzeros", ".scales", ".g_idx")
 BITS = (2, 3, 4, 8)
 
@@ -31,7 +33,8 @@ def integer_layers(
 
     words: of the quantization's configuration
     """
-    config = {"sym": True, "zero_point": True, "group_size": 128, **words}
+    old = {new: words[old] for old, new in AUTO_AWQ.items() if old in words}
+    config = {"sym": True, "zero_point": True, "group_size": 128, **old, **words}
     awq = method == "awq" or str(words.get("packing_format", "")).endswith(AWQ_PACKED)
     if awq and str(words.get("version", "gemm")).lower() not in ("gemm", "none"):
         raise refused(name, f"its words are AWQ's version {words['version']}: gemm is read")
