@@ -53,7 +53,7 @@ Deno.test("the answer names the runtime, its time and the lines that run the fil
   const sentence = deploymentSentence(view, id)!;
   assert.match(
     sentence,
-    /^t\d+ is fastest in plain.* ms a token.*; in swift.* ms a token, .* of the original's in swift/,
+    /^t\d+ is fastest in plain.*: .* ms a token.*; in swift.* ms a token, .* of the original's in swift/,
   );
   assert.match(
     deploymentLines(view, id),

@@ -53,15 +53,13 @@ export function deploymentSentence(view: Timed, trial_id: string): string | null
   const said = (
     { ran_in, original_ran_in, latency_ms, latency_ratio, accuracy_change }: Deployment,
   ) =>
-    `in ${ran_in} ${number(latency_ms)} ms a token` +
+    `in ${ran_in}: ${number(latency_ms)} ms a token` +
     (latency_ratio === null
       ? ""
       : `, ${
         besideOriginal(number(latency_ratio), { own: original_ran_in, original: original_ran_in })
       }`) +
-    (accuracy_change === null
-      ? ""
-      : ` (accuracy there ${accuracy_change < 0 ? "" : "+"}${number(accuracy_change)})`);
+    (accuracy_change === null ? "" : ` (accuracy there ${accuracySaid(accuracy_change)})`);
   const name = nameIn(trial_id);
   const best = view.spec.runtimes?.[0];
   const original = best === undefined || best.runtime === first.runtime
@@ -72,6 +70,10 @@ export function deploymentSentence(view: Timed, trial_id: string): string | null
   return `${name} ${others.length === 0 ? "runs" : "is fastest"} ${
     [first, ...others].map(said).join("; ")
   }.${original}`;
+}
+
+function accuracySaid(change: number): string {
+  return change === 0 ? "the same" : `${change < 0 ? "" : "+"}${number(change)}`;
 }
 
 /** The lines that make a trial's file for its fastest runtime and run it; "": the checkpoint itself is run. */
