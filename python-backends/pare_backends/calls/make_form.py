@@ -20,10 +20,10 @@ class Request:
     artifact_dir: str
     output_dir: str
     exact: bool
-    precision: str | None = None
-    """Of matrices of floats; None: the runtime's own."""
     runtime_dir: str | None = None
     """Of a third party's runtime: the folder of its Python half."""
+    precision: str | None = None
+    """Of matrices of floats; None: the runtime's own."""
 
 
 def run(request: Request, report: Report) -> dict[str, Any]:

@@ -23,10 +23,10 @@ class Request:
     tokens: int
     seed: int
     output_path: str
-    precision: str | None = None
-    """As it is timed; None: the runtime's own."""
     runtime_dir: str | None = None
     """Of a third party's runtime: the folder of its Python half."""
+    precision: str | None = None
+    """As it is timed; None: the runtime's own."""
 
 
 def run(request: Request, report: Report) -> dict[str, Any]:

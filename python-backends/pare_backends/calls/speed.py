@@ -63,12 +63,12 @@ class Request:
     seed: int
     cpu_power: CpuPower | None
     carbon_intensity: CarbonIntensity | None
-    precision: str | None = None
-    """In which weights run that are all floats; None: the runtime's own."""
     weights_dir: str | None = None
     """Of a setting: where its weights lie."""
     runtime_dir: str | None = None
     """Of a third party's runtime: the folder of its Python half."""
+    precision: str | None = None
+    """In which weights run that are all floats; None: the runtime's own."""
 
 
 def run(request: Request, report: Report) -> dict[str, Any]:

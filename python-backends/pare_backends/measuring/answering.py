@@ -33,10 +33,10 @@ class EvaluationRuntime:
     """What `make_form` made for it."""
     python: str
     """The interpreter of its environment."""
-    precision: str | None = None
-    """In which weights run that are all floats; None: the runtime's own."""
     runtime_dir: str | None = None
     """Of a third party's runtime: the folder of its Python half."""
+    precision: str | None = None
+    """In which weights run that are all floats; None: the runtime's own."""
 
 
 @dataclass(frozen=True)
