@@ -1,112 +1,111 @@
-/** Checkpoints that were made elsewhere, through every real process: as trials, added, judged, run again. */
+/** Checkpoints that were made elsewhere, through every real process: as trials, added, looked for again. */
 import assert from "node:assert/strict";
 import { copyFile, mkdir, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { createBackendClient } from "../../python-backends/client.ts";
 import { openLab, silentAsk } from "../../tracker/mod.ts";
 import { runPare } from "../fixtures/programs.ts";
+import { shareDefaultEnvironment } from "../python-backends/scripted_worker.ts";
 import { temporaryFolder } from "../temporary_folder.ts";
+import { must, trainedTinyModel } from "../tiny_model.ts";
 
 const WORDS = ["the red fox", "the old owl", "a grey hare", "the young wolf"];
 const rows = Array.from(
-  { length: 24 },
+  { length: 12 },
   (_, i) => `${JSON.stringify({ prompt: `${i} ${WORDS[i % 4]}`, answer: "den" })}\n`,
 );
-const rtn = (bits: number) => ({
-  actions: [{
-    agent: "quantization",
-    method: "rtn",
-    params: { bits, group_size: 32, symmetric: true },
-  }],
-});
+const ENVIRONMENT = { environment: "default" };
+
+/** The tiny model, and what another tool might have made of it: pare's own integers in other layouts. */
+async function downloads(folder: string) {
+  await shareDefaultEnvironment();
+  const client = createBackendClient({ home: join(folder, "home") });
+  try {
+    const model = await trainedTinyModel(client);
+    const made = join(folder, "rounded");
+    await mkdir(made);
+    must(
+      await client.run({
+        ...{ call: "apply", parent_dir: model, output_dir: made, seed: 1, python_path: null },
+        ...{ agent: "quantization", method: "rtn", calibration_path: null },
+        params: { bits: 4, group_size: 32, symmetric: true },
+      }, ENVIRONMENT),
+    );
+    for (const format of ["gguf", "gptq", "awq"]) {
+      const output_dir = join(folder, `m-${format}`);
+      await mkdir(output_dir);
+      must(
+        await client.run({ call: "convert", format, artifact_dir: made, output_dir }, ENVIRONMENT),
+      );
+    }
+    await rename(join(folder, "m-gguf", "model.gguf"), join(folder, "m-Q4_0.gguf"));
+    await copyFile(join(folder, "m-Q4_0.gguf"), join(folder, "again.gguf"));
+    return model;
+  } finally {
+    await client.close();
+  }
+}
 
 async function pare(...words: string[]) {
   const { exitCode, stdout, stderr } = await runPare(words);
   return { exitCode, said: `${stdout}\n${stderr}` };
 }
 
-Deno.test("downloads are trials: measured beside pare's own, added, and run again", async (t) => {
+Deno.test("downloads are trials: measured beside the original, added, and looked for again", async (t) => {
   const folder = temporaryFolder("elsewhere-study");
+  const files = join(folder, "files");
+  await mkdir(files);
   const dataset = join(folder, "own.jsonl");
   await writeFile(dataset, rows.join(""));
   const store = join(folder, "store");
-  const files = join(folder, "files");
-  await mkdir(files);
-  // Its own speed is not the question here, and this runtime needs no graph and no file of its own.
-  const common = { model_name: "tiny", dataset, samples: { full: 24 }, runtime: "transformers" };
-  // What another tool might have made: pare's own integers in that tool's layout.
-  await using lab = await openLab({ store });
-  const study = await lab.open({ ...common, max_trials: 2, strategies: [rtn(4), rtn(8)] }, "own");
-  const { trials: made } = await study.run({ ask: silentAsk() });
-  assert.deepEqual(made.map(({ state }) => state), ["completed", "completed", "completed"]);
+  const model_name = await downloads(files);
   const q4 = join(files, "m-Q4_0.gguf");
-  for (const [trial, format, name] of [["t01", "gguf", q4], ["t02", "gptq", ""]] as const) {
-    const output = join(files, format);
-    const { exitCode, said } = await pare(
-      ...["convert", `own/${trial}`, output, "--to", format, "--store", store],
-    );
-    assert.equal(exitCode, 0, said);
-    if (name !== "") await copyFile(join(output, "model.gguf"), name);
-  }
-  await copyFile(q4, join(files, "again.gguf"));
 
   await t.step("a study of candidates alone tries those and nothing else", async () => {
-    const chosen = await lab.open({
-      ...common,
-      max_trials: 2,
-      strategies: [{ checkpoint: q4 }, { checkpoint: join(files, "gptq") }],
-    }, "chosen");
-    const { trials } = await chosen.run({ ask: silentAsk() });
+    await using lab = await openLab({ store });
+    const study = await lab.open({
+      ...{ model_name, dataset, samples: { full: 12 }, max_trials: 2 },
+      // Their speed is not the question, and this runtime needs no graph and no file of its own.
+      runtime: "transformers",
+      strategies: [{ checkpoint: q4 }, { checkpoint: join(files, "m-gptq") }],
+    }, "own");
+    const { trials } = await study.run({ ask: silentAsk() });
     assert.deepEqual(trials.map(({ state }) => state), ["completed", "completed", "completed"]);
-    assert.deepEqual(
-      trials.slice(1).map(({ strategy }) => strategy!.strategy_id),
-      ["s01-m-Q4_0.gguf", "s02-gptq"],
-    );
-    const score = (one: (typeof trials)[number]) =>
-      one.measurements.findLast(({ metric, task }) => metric === "accuracy" && task === null);
-    assert.equal(score(trials[1]!)?.value, score(made[1]!)?.value, "the same numbers");
-    const rows = await lab.sql`SELECT DISTINCT method, file_bytes FROM (
-      SELECT artifact_id, value AS file_bytes FROM artifact_figures WHERE metric = 'file_bytes'
-    ) JOIN artifacts USING (artifact_id)`;
-    assert.equal(rows.length, 2);
-    const journal = JSON.stringify(await (await lab.store.current())!.journalOf("chosen"));
+    const names = trials.slice(1).map(({ strategy }) => strategy!.strategy_id);
+    assert.deepEqual(names, ["s01-m-Q4_0.gguf", "s02-m-gptq"]);
+    const figures = await lab.sql`
+      SELECT DISTINCT artifact_id, value FROM artifact_figures WHERE metric = 'file_bytes'`;
+    assert.equal(figures.length, 2);
+    const journal = JSON.stringify(await (await lab.store.current())!.journalOf("own"));
     assert.ok(!journal.includes(files), "the journal names a path");
   });
 
-  await t.step(
-    "one more is added to a study that exists; the same file again is reused",
-    async () => {
-      const first = await pare("add", "own", q4, "--store", store);
-      assert.equal(first.exitCode, 0, first.said);
-      assert.match(first.said, /own\/t03 is the trial of m-Q4_0\.gguf\n?/);
-      const again = await pare("add", "own", join(files, "again.gguf"), "--store", store);
-      assert.match(again.said, /own\/t03 is the trial of m-Q4_0\.gguf, reused/);
-    },
-  );
-
-  await t.step("it runs again where its file lies, and says where it does not", async () => {
-    const there = await pare("reproduce", "chosen/t01", "--model", "tiny", "--store", store);
-    assert.match(there.said, /artifact +.*equal/);
-    await rename(q4, join(folder, "moved.gguf"));
-    await rename(join(files, "again.gguf"), join(folder, "moved-again.gguf"));
-    const gone = await pare("reproduce", "chosen/t01", "--model", "tiny", "--store", store);
-    assert.equal(gone.exitCode, 2, gone.said);
-    assert.match(gone.said, /as m-Q4_0\.gguf, whose content is [0-9a-f]{16}, is nowhere here/);
-    const named = await pare(
-      ...["reproduce", "chosen/t01", "--model", "tiny", "--store", store],
-      ...["--candidates", join(folder, "moved.gguf")],
+  await t.step("one more is added, and the same file under another name is reused", async () => {
+    const { exitCode, said } = await pare(
+      ...["add", "own", join(files, "again.gguf"), join(files, "m-awq"), "--store", store],
     );
-    assert.match(named.said, /artifact +.*equal/);
+    assert.equal(exitCode, 0, said);
+    assert.match(said, /own\/t01 is the trial of m-Q4_0\.gguf, reused/);
+    assert.match(said, /own\/t03 is the trial of m-awq\n/);
+  });
+
+  await t.step("run again it is looked for by its content, and what is gone is said", async () => {
+    for (const name of ["m-Q4_0.gguf", "again.gguf"]) {
+      await rename(join(files, name), join(folder, name));
+    }
+    const { exitCode, said } = await pare("reproduce", "own/t01", "--store", store);
+    assert.equal(exitCode, 2, said);
+    assert.match(said, /as m-Q4_0\.gguf, whose content is [0-9a-f]{16}, is nowhere here/);
   });
 
   await t.step("what is no checkpoint of the model is refused before any work", async () => {
     const bad = join(files, "bad.gguf");
     await writeFile(bad, "GGUF");
     const { exitCode, said } = await pare(
-      ...["run", "--model", "tiny", "--dataset", dataset, "--store", store, "--yes"],
+      ...["run", "--model", model_name, "--dataset", dataset, "--store", store, "--yes"],
       ...["--candidates", bad],
     );
     assert.equal(exitCode, 2, said);
     assert.match(said, /pare: Cannot read bad\.gguf/);
-    assert.equal((await lab.studies()).length, 2);
   });
 });
