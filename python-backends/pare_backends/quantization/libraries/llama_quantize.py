@@ -79,7 +79,7 @@ def float_file(context: Context) -> Iterator[FloatFile]:
         raise CallFailure(
             "bad_input",
             "Cannot quantize by llama.cpp: no interpreter of the environment llama_cpp was given",
-            hint="Run `npx -y deno task pare setup llama_cpp`, which compiles it in some minutes",
+            hint="Run `npx -y deno task pare setup llama_cpp`, which makes it",
         )
     with tempfile.TemporaryDirectory(dir=context.work_dir, prefix="gguf-") as name:
         folder = Path(name)
