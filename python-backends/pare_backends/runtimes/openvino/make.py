@@ -37,10 +37,12 @@ GRAPH_BYTES = 20_000_000
 NEARLY_FULL_BYTES = 1_000_000
 
 
-def make(artifact: Path, output: Path, exact: bool, report: Report) -> list[str]:
+def make(
+    artifact: Path, output: Path, exact: bool, report: Report, precision: str | None = None
+) -> list[str]:
     """Writes `openvino_model.xml`, `.bin` and `weights.json`, of the artifact's config.json alone.
 
-    exact: changes nothing, the graph holds no weights; returns: no notes
+    exact, precision: change nothing, the graph holds no weights; returns: no notes
     """
     os.environ["HF_HUB_OFFLINE"] = "1"
     config = _read_config(artifact)
