@@ -52,7 +52,7 @@ Deno.test("every recipe of the rules that ship can run on a plain decoder, in ev
     ...["scarce", "accuracy_first"],
     ...["exact_answers", "short_answers"],
     ...["own_blocks_of_llama_cpp", "small_model", "decoder_of_some_billions", "large_decoder"],
-    "outliers_in_activations",
+    ...["outliers_in_activations", "more_bits_of_llama_cpp"],
   ]);
   // Groups of 128 divide no row of the small one: its profiles ask for none.
   const wide_alone = ["decoder_of_some_billions", "large_decoder"];
