@@ -88,8 +88,9 @@ OTHERS: list[tuple[str, str, Any]] = [
     ("mixed", "seqlen", WINDOW_TOKENS),
 ]
 
-ELSEWHERE = ("eora", "qat")
-"""Methods of text to train on, or of an original: their own tests try their knobs."""
+ELSEWHERE = ("eora", "kquant", "qat")
+"""Methods of text to train on, of an original, of a program beside: their own tests try their
+knobs."""
 
 
 def written(out: Path, method: str, params: dict[str, Any]) -> dict[str, Any]:

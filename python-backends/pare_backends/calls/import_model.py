@@ -77,6 +77,8 @@ def values(entries: dict[str, Entry]) -> int:
 def make_baseline(source: Source, output: Path, report: Report) -> tuple[Path, Converted | None]:
     """(directory of the baseline, what was converted; None: nothing was)."""
     there = source.path is not None and source.path.is_dir()
+    if source.path is not None and there:
+        check_directory(source.path)  # before any of its files is read
     if source.path is not None and there and not is_decoded(source):
         return source.path, None
     if output.exists() and any(output.iterdir()):
