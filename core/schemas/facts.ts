@@ -179,6 +179,9 @@ export const RuntimeSpeed = z.strictObject({
   standard_error: z.number().nullable(),
   passes: z.int(),
   bytes_read: z.int().nullable().describe("that a generated token reads, as the runtime holds it"),
+  busy_cores: z.number().optional().describe(
+    "that other work took meanwhile; absent: too few to matter",
+  ),
   reason: z.string().nullable().describe("why it could not be timed"),
   at: z.string().describe("when it was timed, which may be before the study"),
 });

@@ -5,7 +5,7 @@ import type { RunRequest } from "../schemas/request.ts";
 import { checkHeldAtAll } from "../strategies/held_methods.ts";
 import type { AgentMethod } from "../strategies/resolve_action.ts";
 import type { ChosenRuntime } from "./front_objectives.ts";
-import { fastestFirst, speedsSaid } from "./runtime_speeds.ts";
+import { fastestFirst, isDisturbed, speedsSaid, unbeaten } from "./runtime_speeds.ts";
 
 /** Why a runtime holds nothing of what the methods in play write; null: it holds some of it. */
 function holdsNone(
@@ -19,6 +19,20 @@ function holdsNone(
     .map((entry) => checkHeldAtAll(runtime, entry, facts));
   const [first] = held;
   return first === undefined || held.some(({ ok }) => ok) ? null : first.reason ?? null;
+}
+
+/** What speaks for a runtime; `timed`: those that ran the original, the fastest first. */
+function whyChosen({ name }: Runtime, facts: Facts, timed: readonly string[]): string {
+  const preferred = "preferred among those that run it here";
+  if (!timed.includes(name)) return preferred;
+  const figures = `(a token: ${speedsSaid(facts)})`;
+  if (isDisturbed(facts)) {
+    return `${preferred}, as other work disturbed the timings of the original ${figures}`;
+  }
+  if (timed[0] !== name && unbeaten(facts).includes(name)) {
+    return `${preferred}, and not told apart from the fastest with the original ${figures}`;
+  }
+  return `fastest with the original ${figures}`;
 }
 
 export function chooseRuntime(
@@ -40,7 +54,12 @@ export function chooseRuntime(
     );
   }
   const timed = fastestFirst(facts).map(({ runtime }) => runtime);
-  const place = ({ name }: Runtime) => timed.includes(name) ? timed.indexOf(name) : timed.length;
+  const first = unbeaten(facts);
+  // What timings do not tell apart, and what other work disturbed, preference decides.
+  const place = ({ name }: Runtime) => {
+    if (isDisturbed(facts) || first.includes(name)) return 0;
+    return timed.includes(name) ? timed.indexOf(name) : timed.length;
+  };
   const ranked = [...runtimes].sort((a, b) => place(a) - place(b) || b.preference - a.preference);
   const refused: string[] = [];
   for (const runtime of ranked) {
@@ -55,10 +74,7 @@ export function chooseRuntime(
       continue;
     }
     const others = refused.length === 0 ? "" : `; refused ${refused.join("; ")}`;
-    const why = timed.includes(runtime.name)
-      ? `fastest with the original (a token: ${speedsSaid(facts)})`
-      : "preferred among those that run it here";
-    const reason = `${why}${others}`;
+    const reason = `${whyChosen(runtime, facts, timed)}${others}`;
     return { name: runtime.name, reason, runtime };
   }
   throw new UsageError(

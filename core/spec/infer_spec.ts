@@ -211,7 +211,7 @@ export function inferSpec(
     const loads = plugins.runtimes.find(({ name }) => name === one.runtime)?.loads;
     return loads === undefined ? one : { ...one, loads };
   });
-  const elsewhere = fasterElsewhere({ runtime: runtime.name, runtimes });
+  const elsewhere = fasterElsewhere(runtime.name, facts);
   const held = heldMethods(plugins.methods, runtime.runtime);
   const { evict_after, assumptions: scored } = evictAfter(request, planned, held, facts);
   const scorable = scoredMethods(held, evict_after);

@@ -56,6 +56,28 @@ Deno.test("a study takes the runtime that ran the original fastest, and says the
   assert.equal(inferSpec(request(), smallFacts(), plugins).runtimes, undefined);
 });
 
+Deno.test("timings that are not told apart, or of a busy machine, decide no runtime: preference does", () => {
+  const chosen = (plain: Partial<Speed>) => {
+    const facts = timed([{ ...SPEEDS[2]!, ...plain }, speed("swift", "f32", 8.7)]);
+    const { runtime, assumptions, warnings } = inferSpec(request(), facts, plugins);
+    assert.deepEqual(warnings, []);
+    return [runtime, assumptions.find(({ field }) => field === "runtime")!.reason] as const;
+  };
+  const [near, told] = chosen({});
+  assert.equal(near, "swift", "0.18 ms apart, with an error of 0.1 each");
+  assert.match(
+    told,
+    /^preferred .*, and not told apart from the fastest with the original \(a token/,
+  );
+  assert.equal(chosen({ standard_error: 0.001, latency_ms: 8.4 })[0], "plain");
+  const [busy, said] = chosen({ latency_ms: 2, busy_cores: 1.5 });
+  assert.equal(busy, "swift");
+  assert.match(
+    said,
+    /^preferred .*, as other work disturbed the timings of the original \(a token/,
+  );
+});
+
 Deno.test("a runtime that was asked for is kept, and a faster one is named", () => {
   const spec = inferSpec(request({ runtime: "swift" }), timed(), plugins);
   assert.equal(spec.runtime, "swift");

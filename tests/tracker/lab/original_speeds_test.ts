@@ -125,7 +125,8 @@ Deno.test("a runtime that fails is kept with its reason, and timed again by the 
 
 Deno.test("a timing that other work disturbed is taken and not kept", () =>
   within(MADE_ALL, async (root) => {
-    assert.equal((await timed(root, { busy: true })).runtimes!.length, 3);
+    const { runtimes } = await timed(root, { busy: true });
+    assert.equal(runtimes!.filter(({ busy_cores }) => busy_cores! > 0).length, 3);
     assert.equal((await timed(root, { busy: true })).spoken.length, 3);
   }));
 

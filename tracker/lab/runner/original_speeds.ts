@@ -58,9 +58,9 @@ export async function originalSpeeds(original: Original): Promise<Pick<Facts, "r
   let quiet = true;
   for (const way of ways) {
     original.say(`timing the original in ${runtimeWords(way.runtime.name, way.precision)}`);
-    const { speed, disturbed } = await timeOriginal(original, way);
+    const speed = await timeOriginal(original, way);
     found.push(speed);
-    quiet &&= !disturbed && speed.reason === null;
+    quiet &&= speed.busy_cores === undefined && speed.reason === null;
   }
   // What failed or was disturbed is timed again by the next study.
   if (quiet) {
@@ -130,18 +130,15 @@ async function keyOf({ tools, facts, baseline }: Original, ways: readonly Way[])
 async function timeOriginal(
   { tools, runner, request, baseline }: Original,
   { runtime, precision, own }: Way,
-): Promise<{ speed: RuntimeSpeed; disturbed: boolean }> {
+): Promise<RuntimeSpeed> {
   const at = tools.timestamp();
   const input: FormInput = {
     ...{ workshop: tools, runner, trial_id: "setup", runtime, precision },
     ...{ artifact: baseline, baseline: null },
   };
-  const failed = (reason: string) => ({
-    speed: {
-      ...{ runtime: runtime.name, precision, numerics: null, latency_ms: null },
-      ...{ standard_error: null, passes: 0, bytes_read: null, reason, at },
-    },
-    disturbed: false,
+  const failed = (reason: string): RuntimeSpeed => ({
+    ...{ runtime: runtime.name, precision, numerics: null, latency_ms: null },
+    ...{ standard_error: null, passes: 0, bytes_read: null, reason, at },
   });
   await using scratch = await tools.caches.scratch();
   // The form of its own precision is the study's too: it is kept.
@@ -165,12 +162,10 @@ async function timeOriginal(
   const row = measurements.find(({ metric }) => metric === "latency_ms");
   if (row === undefined || !(row.value > 0)) return failed("it gave no time per token");
   return {
-    speed: {
-      ...{ runtime: runtime.name, precision, numerics: { ...numerics, threads } },
-      ...{ latency_ms: row.value, standard_error: row.standard_error, passes: row.n },
-      ...{ bytes_read: bytes_read_per_token, reason: null, at },
-    },
-    disturbed: row.busy_cores !== undefined,
+    ...{ runtime: runtime.name, precision, numerics: { ...numerics, threads } },
+    ...{ latency_ms: row.value, standard_error: row.standard_error, passes: row.n },
+    ...{ bytes_read: bytes_read_per_token, reason: null, at },
+    ...(row.busy_cores === undefined ? {} : { busy_cores: row.busy_cores }),
   };
 }
 

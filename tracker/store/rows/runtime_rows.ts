@@ -41,6 +41,7 @@ export function originalRows(
       inference_precision: numerics?.inference_precision ?? precision,
       ...{ latency_ms, standard_error, n: one.passes, bytes_read: one.bytes_read },
       ...OF_TRIALS,
+      busy_cores: one.busy_cores ?? null,
       reason: one.reason,
     })),
   );
@@ -72,6 +73,7 @@ export function timedInRuntimeRows(
       prefill_tokens_per_s: value("prefill_tokens_per_s"),
       bytes_read: null,
       memory_bytes: value("memory_bytes"),
+      busy_cores: latency?.busy_cores ?? null,
       runtime_kl: value("runtime_kl"),
       runtime_accuracy_change: value("runtime_accuracy_change"),
       reason,

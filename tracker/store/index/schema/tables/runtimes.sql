@@ -8,7 +8,7 @@ CREATE TABLE runtime_timings (
   latency_ratio DOUBLE, latency_ratio_standard_error DOUBLE,
   baseline_precision VARCHAR, baseline_latency_ms DOUBLE,
   roofline_ms DOUBLE, decode_tokens_per_s DOUBLE, prefill_tokens_per_s DOUBLE,
-  bytes_read BIGINT, memory_bytes DOUBLE,
+  bytes_read BIGINT, memory_bytes DOUBLE, busy_cores DOUBLE,
   runtime_kl DOUBLE, runtime_accuracy_change DOUBLE,
   reason VARCHAR
 );
