@@ -214,6 +214,9 @@ def test_folders_of_another_model_or_whose_config_lies_are_refused(tmp_path: Pat
     said(lies, {"quantization_config": quantized, "num_attention_heads": 2})
     assert "it says num_attention_heads: 2, and the model's is" in refusal(lies)
     said(lies, {"quantization_config": None, "num_attention_heads": config["num_attention_heads"]})
+    for words, why in (("{", "is no JSON"), ("[1]", "holds no object")):
+        (lies / "quantize_config.json").write_text(words)
+        assert f"its quantize_config.json {why}" in refusal(lies)
     (lies / "quantize_config.json").unlink()
     assert "its config.json says nothing of" in refusal(lies)
     other = copied(tiny_dir(), tmp_path / "other")

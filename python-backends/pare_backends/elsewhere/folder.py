@@ -75,10 +75,21 @@ def quantization(directory: Path, config: Mapping[str, Any]) -> tuple[str | None
     for name in OWN_FILES:
         path = directory / name
         if path.is_file():
-            words = json.loads(path.read_text(encoding="utf-8"))
+            words = own_words(path)
             own = "gptq" if name == OWN_FILES[0] else "awq"
-            return str(words.get("quant_method") or own), dict(words)
+            return str(words.get("quant_method") or own), words
     return None, {}
+
+
+def own_words(path: Path) -> dict[str, Any]:
+    """A quantizer's own file; `CallFailure` where it is none."""
+    try:
+        words = json.loads(path.read_text(encoding="utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise refused(path.parent.name, f"its {path.name} is no JSON") from error
+    if not isinstance(words, dict):
+        raise refused(path.parent.name, f"its {path.name} holds no object")
+    return words
 
 
 def packed_layers(
