@@ -2,6 +2,7 @@ import type { StudyEvent } from "../../../core/mod.ts";
 import { openLab } from "../../session/lab.ts";
 import { jsonText } from "../../show/json/print_json.ts";
 import { createLiveView, standardScreen } from "../../show/terminal/live_view.ts";
+import { interruptible } from "../output/interruptible.ts";
 import { studyCard } from "../output/study_card.ts";
 import { announce, conclude } from "../output/study_said.ts";
 
@@ -23,24 +24,27 @@ export async function addCommand(
     screen.onEvent(event);
     announce(screen.say, event);
   };
+  let begun = false;
+  const { signal } = interruptible(screen.say, () => begun);
   await using lab = await openLab({
     onSetup: (line) => screen.progressLine(line),
-    onEvent,
+    ...{ onEvent, signal },
     ...(store === undefined ? {} : { store }),
   });
-  const begun = await lab.view(name);
+  const before = await lab.view(name);
   const session = await lab.resume(name, {}, checkpoints);
   // Of two that are one file there is one.
-  const given = session.request.strategies.slice(begun.request.strategies.length);
-  const notes = session.spec.warnings.filter((one) => !begun.spec.warnings.includes(one));
+  const given = session.request.strategies.slice(before.request.strategies.length);
+  const notes = session.spec.warnings.filter((one) => !before.spec.warnings.includes(one));
   for (const note of notes) screen.say(`note: ${note}`);
   const said: string[] = [];
-  await using hand = await session.byHand({ onEvent });
+  begun = true;
+  await using hand = await session.byHand({ signal, onEvent });
   await hand.baseline();
   for (const { actions } of given) {
-    const before = new Set(hand.trials().map(({ trial_id }) => trial_id));
+    const measured = new Set(hand.trials().map(({ trial_id }) => trial_id));
     const { trial_id } = await hand.run(hand.recipe(actions, "added to the study"));
-    const reused = before.has(trial_id) ? ", reused: it was measured before" : "";
+    const reused = measured.has(trial_id) ? ", reused: it was measured before" : "";
     said.push(`${trial_id} is the trial of ${actions[0]!.params["file"]}${reused}`);
   }
   const result = await hand.close();

@@ -18,6 +18,7 @@ import { followProgress, progressText } from "../../show/view/study_progress.ts"
 import { limitsFromOptions, studyFromOptions } from "../input/study_document.ts";
 import { studyCard } from "../output/study_card.ts";
 import { announce, conclude, introduce, sayMirrored } from "../output/study_said.ts";
+import { interruptible } from "../output/interruptible.ts";
 import type { RunOptions } from "./study_options.ts";
 
 /** Options of the commands that run a study. */
@@ -69,19 +70,6 @@ function commandLine(): string {
     /^[\w./:=,@%+-]+$/.test(word) ? word : JSON.stringify(word)
   );
   return withoutCredentials(`npx -y deno task pare ${words.join(" ")}`); // it is recorded
-}
-
-/** Ctrl-C ends the study cleanly; a second one ends the process. */
-function interruptible(say: (text: string) => void, begun: () => boolean): AbortController {
-  const controller = new AbortController();
-  const stop = () => {
-    if (controller.signal.aborted) Deno.exit(130);
-    const what = begun() ? "the running trial is recorded as cancelled" : "the set-up ends";
-    say(`stopping: ${what}; once more to leave at once`);
-    controller.abort();
-  };
-  for (const signal of ["SIGINT", "SIGTERM"] as const) Deno.addSignalListener(signal, stop);
-  return controller;
 }
 
 /** Trials were run, and not one of them came to an end of its own. */

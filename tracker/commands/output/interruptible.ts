@@ -1,0 +1,15 @@
+/** Ctrl-C ends the study cleanly; a second one ends the process. */
+export function interruptible(
+  say: (text: string) => void,
+  begun: () => boolean,
+): AbortController {
+  const controller = new AbortController();
+  const stop = () => {
+    if (controller.signal.aborted) Deno.exit(130);
+    const what = begun() ? "the running trial is recorded as cancelled" : "the set-up ends";
+    say(`stopping: ${what}; once more to leave at once`);
+    controller.abort();
+  };
+  for (const signal of ["SIGINT", "SIGTERM"] as const) Deno.addSignalListener(signal, stop);
+  return controller;
+}
