@@ -53,8 +53,8 @@ function taskRow(
   };
 }
 
-/** The mean over tasks by their weights, with the error of independent parts. */
-function overAll(
+/** The mean over tasks by their weights, with the error of independent parts; its `task` is null. */
+export function overAllTasks(
   metric: string,
   parts: readonly { row: Measurement; weight: number }[],
 ): Measurement {
@@ -109,7 +109,7 @@ export function distanceRows(
       );
       return row === undefined ? [] : [{ row, weight }];
     });
-    return parts.length === 0 ? [] : [overAll(name, parts)];
+    return parts.length === 0 ? [] : [overAllTasks(name, parts)];
   });
   return [...byTask, ...aggregates];
 }

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,12 +10,11 @@ from typing import Any
 from pare_backends.checkpoint.files import weight_files
 from pare_backends.checkpoint.own_files import check_directory
 from pare_backends.checkpoint.stored import Entry
-from pare_backends.elsewhere.decoded import decode_folder, is_packed
-from pare_backends.failures import CallFailure
+from pare_backends.elsewhere.baseline import make_baseline
 from pare_backends.memory_check import FLOAT_BYTES, check_memory
 from pare_backends.models.checks import check_adapter, check_config, read_config, read_entries
 from pare_backends.models.size_checks import check_sizes
-from pare_backends.models.sources import TINY_VARIABLE, Source, find_source
+from pare_backends.models.sources import find_source
 from pare_backends.progress import Report
 
 
@@ -65,52 +63,9 @@ def run(request: ImportModelRequest, report: Report) -> dict[str, Any]:
     return facts
 
 
-Converted = tuple[str, list[str]]
-"""The type of the weights as they were given, and what of the file is left out."""
-
-
 def values(entries: dict[str, Entry]) -> int:
     """Number of values in all tensors."""
     return sum(entry.values for entry in entries.values())
-
-
-def make_baseline(source: Source, output: Path, report: Report) -> tuple[Path, Converted | None]:
-    """(directory of the baseline, what was converted; None: nothing was)."""
-    there = source.path is not None and source.path.is_dir()
-    if source.path is not None and there:
-        check_directory(source.path)  # before any of its files is read
-    if source.path is not None and there and not is_decoded(source):
-        return source.path, None
-    if output.exists() and any(output.iterdir()):
-        raise CallFailure(
-            "bad_input", f"Cannot write the imported model to {output}: it is not empty"
-        )
-    output.mkdir(parents=True, exist_ok=True)
-    trained = os.environ.get(TINY_VARIABLE)
-    if source.path is None and trained is not None:
-        shutil.copytree(trained, output, dirs_exist_ok=True)
-        return output, None
-    if source.path is None:
-        from pare_backends.models.tiny import train_tiny
-
-        with report.span("train_tiny"):
-            return train_tiny(output, report), None
-    if source.path.is_dir():
-        return output, decode_folder(source.path, output, report)
-    from pare_backends.models.gguf.file import convert_gguf
-
-    if source.kind == "demo":
-        from pare_backends.models.gguf.demo_original import SAID, make_original
-
-        _, notes = convert_gguf(source.path, output, report, make_original)
-        return output, ("float16", [SAID, *notes])
-    return output, convert_gguf(source.path, output, report)
-
-
-def is_decoded(source: Source) -> bool:
-    """Whether a directory is another quantizer's, whose weights are decoded to floats. One of the
-    hub was refused before it was fetched."""
-    return source.kind == "checkpoint" and source.path is not None and is_packed(source.path)
 
 
 def weights_of(path: Path) -> list[Path]:

@@ -11,8 +11,10 @@ from pare_backends.checkpoint import read
 from pare_backends.checkpoint.empty_model import trusts_remote_code
 from pare_backends.checkpoint.forms import StoredTensor
 from pare_backends.checkpoint.load import load_dequantized, load_model
+from pare_backends.checkpoint.own_files import check_directory
 from pare_backends.checkpoint.same_tokens import tokenizers_differ
-from pare_backends.elsewhere.decoded import decode_folder, is_packed
+from pare_backends.elsewhere.baseline import make_baseline
+from pare_backends.elsewhere.decoded import is_packed
 from pare_backends.elsewhere.given import Unread, refused
 from pare_backends.elsewhere.opening import open_given
 from pare_backends.models.layout import layout_of
@@ -21,21 +23,10 @@ from pare_backends.progress import Report
 
 
 def base_directory(name: str, room: Path, report: Report) -> Path:
-    """A directory of the first model that pare reads; what must be decoded is, in `room`."""
+    """A directory of the first model that pare reads; what is decoded or made lies in `room`."""
     source = find_source(name, trusts_remote_code(), report, packed=True)
-    path = source.path
-    if path is None:
-        raise refused(name, "it is no model that lies somewhere", "Name a file or a directory")
-    if path.is_dir() and not is_packed(path):
-        return path
-    room.mkdir(parents=True, exist_ok=True)
-    if path.is_dir():
-        decode_folder(path, room, report)
-    else:
-        from pare_backends.models.gguf.file import convert_gguf
-
-        convert_gguf(path, room, report)
-    return room
+    directory, _ = make_baseline(source, room, report)
+    return directory
 
 
 def other_model(name: str, base: Path, report: Report) -> Any:
@@ -44,6 +35,8 @@ def other_model(name: str, base: Path, report: Report) -> Any:
     path = source.path
     if path is None:
         raise refused(name, "it is no model that lies somewhere", "Name a file or a directory")
+    if path.is_dir():
+        check_directory(path)
     if path.is_dir() and not is_packed(path):
         model, _ = load_dequantized(path)
         difference = tokenizers_differ(path, base, ("it", "the first model"))

@@ -4,6 +4,7 @@ import { runtimeQualityRows } from "../../../tracker/show/reports/runtime_qualit
 import {
   changeRow,
   computesOtherwise,
+  overTasks,
 } from "../../../tracker/lab/runner/forms/score_in_runtime.ts";
 import { firstAnswers } from "../../../tracker/lab/runner/live_backend.ts";
 import { buildView } from "../../../tracker/show/view/build_view.ts";
@@ -40,6 +41,26 @@ Deno.test("changeRow() pairs the runtime's scores with the evaluation's of the s
   assert.ok(Math.abs(change.standard_error! - 0.25) < 1e-12);
   assert.equal(change.runtime, "openvino");
   assert.deepEqual(changeRow(row, own, samples("other", [1])), []);
+});
+
+Deno.test("overTasks() weighs the tasks as the study does: one's gain does not hide another's loss", () => {
+  const of = (task: string, metric: string, value: number) => ({
+    ...row,
+    task,
+    metric,
+    value,
+    n: 40,
+  });
+  const rows = [
+    of("words", "runtime_accuracy_change", -0.03),
+    of("choices", "runtime_accuracy_change", 0.01),
+    of("words", "runtime_accuracy", 0.5),
+  ];
+  const [change, score] = overTasks(rows, [{ task: "words", weight: 3 }, { task: "choices" }]);
+  assert.equal(change!.task, null);
+  assert.ok(Math.abs(change!.value + 0.02) < 1e-12);
+  assert.equal(change!.n, 80);
+  assert.deepEqual([score!.metric, score!.value, score!.n], ["runtime_accuracy", 0.5, 40]);
 });
 
 Deno.test("firstAnswers() keeps each artifact's own, also where another is evaluated in between", () => {

@@ -68,4 +68,16 @@ Deno.test("the answer names the runtime, its time and the lines that run the fil
   );
   assert.equal(deploymentLines(alone, id), "");
   assert.equal(deploymentSentence(view, "study/t99"), null);
+  const change = (value: number, task: string | null) => ({
+    ...view.elsewhere[0]!.measurements[0]!,
+    ...{ metric: "runtime_accuracy_change", value, task, n: task === null ? 100 : 60 },
+  });
+  const scored = {
+    ...view,
+    elsewhere: view.elsewhere.map((one) => ({
+      ...one,
+      measurements: [...one.measurements, change(-0.004, null), change(0.017, "choices")],
+    })),
+  };
+  assert.match(deploymentSentence(scored, id)!, /\(accuracy there -0\.004\d*, on 100 samples\)/);
 });

@@ -24,7 +24,7 @@ function records(latency_ms: number): JournalRecord[] {
             {
               ...{ runtime: "llama.cpp", precision: "f16", numerics: numerics("f16", 0) },
               ...{ latency_ms: 8.5, standard_error: 0.1, passes: 5, bytes_read: 269_000_000 },
-              ...{ reason: null, at: AT },
+              ...{ reason: null, at: AT, busy_cores: 1.5 },
             },
             {
               ...{ runtime: "openvino", precision: "bf16", numerics: null, latency_ms: null },
@@ -42,6 +42,9 @@ function records(latency_ms: number): JournalRecord[] {
         in_llama("latency_ratio", 0.5, packed),
         in_llama("baseline_latency_ms", 8.6, numerics("f16", 0)),
         in_llama("runtime_kl", 0.004, packed),
+        in_llama("runtime_accuracy_change", -0.004, packed),
+        // Of one task: nobody's answer to how the trial does there.
+        { ...in_llama("runtime_accuracy_change", 0.017, packed), task: "choices" },
       ],
     },
   ];
@@ -52,12 +55,43 @@ Deno.test("timings in other runtimes stand in SQL with the runtime's settings, t
     await using store = await recordedStore(root, [...records(5), records(4.3).at(-1)!]);
     const { rows } = await store.query(`
       SELECT trial_id, runtime, inference_precision, kv_precision, activation_group, threads,
-        latency_ms, latency_ratio, baseline_precision, runtime_kl, bytes_read, reason
+        latency_ms, latency_ratio, baseline_precision, runtime_kl, bytes_read, reason,
+        runtime_accuracy_change, busy_cores
       FROM runtime_timings ORDER BY trial_id NULLS FIRST, runtime`);
     assert.deepEqual(rows.map((row) => Object.values(row)), [
-      [null, "llama.cpp", "f16", "f32", 0, 2, 8.5, null, null, null, 269_000_000, null],
-      [null, "openvino", "bf16", null, null, null, null, null, null, null, null, "no memory"],
-      ["demo-1/t01", "llama.cpp", "f32", "f32", 32, 2, 4.3, 0.5, "f16", 0.004, null, null],
+      [null, "llama.cpp", "f16", "f32", 0, 2, 8.5, null, null, null, 269_000_000, null, null, 1.5],
+      [
+        null,
+        "openvino",
+        "bf16",
+        null,
+        null,
+        null,
+        null,
+        null,
+        null,
+        null,
+        null,
+        "no memory",
+        null,
+        null,
+      ],
+      [
+        "demo-1/t01",
+        "llama.cpp",
+        "f32",
+        "f32",
+        32,
+        2,
+        4.3,
+        0.5,
+        "f16",
+        0.004,
+        null,
+        null,
+        -0.004,
+        null,
+      ],
     ]);
     const both = await store.query(`
       SELECT runtime, latency_ms, inference_precision, threads FROM timings

@@ -127,6 +127,7 @@ export const StudyCard = z.strictObject({
     latency_ratio: z.number().nullable().describe("over the original's in that runtime, in turn"),
     original_ran_in: z.string(),
     accuracy_change: z.number().nullable().describe("in the runtime, less the evaluation's"),
+    accuracy_samples: z.int().nullable().describe("that both were asked"),
   })).describe("the recommended trial in each runtime that timed it, the fastest first"),
   run_lines: z.string().nullable().describe(
     "what makes and runs its file in the fastest; null: the checkpoint itself is run",

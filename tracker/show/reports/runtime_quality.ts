@@ -42,7 +42,8 @@ export function runtimeQualityRows({ trials }: StudyView): string[][] {
       metric === "runtime_accuracy" && slice === null
     );
     if (scores.length === 0) return unscored(trial);
-    return scores.map((row) => [
+    const tasks = scores.filter(({ task }) => task !== null);
+    return (tasks.length > 1 ? scores : tasks).map((row) => [
       trialName(trial.number),
       row.task ?? "mean over tasks",
       withError(row),

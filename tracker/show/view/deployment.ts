@@ -1,6 +1,7 @@
 import {
   besideOriginal,
   measuredRow,
+  type Measurement,
   type RatioSides,
   ratioSides,
   runtimeWords,
@@ -21,8 +22,17 @@ export interface Deployment {
   /** Over the original's in that runtime, in turn; null: none ran beside it. */
   readonly latency_ratio: number | null;
   readonly original_ran_in: string;
-  /** Accuracy in the runtime less the evaluation's, on the same samples; null: not asked. */
+  /** Accuracy over all tasks in the runtime less the evaluation's, on the same samples; null: not asked. */
   readonly accuracy_change: number | null;
+  readonly accuracy_samples: number | null;
+}
+
+function overTasksIn(measurements: readonly Measurement[], runtime: string) {
+  return measuredRow(
+    measurements.filter(({ task }) => task === null),
+    "runtime_accuracy_change",
+    runtime,
+  );
 }
 
 /** A trial in every runtime that it was timed in, the fastest first. */
@@ -36,12 +46,14 @@ export function deploymentsOf({ trials, spec, elsewhere }: Timed, trial_id: stri
     const sides = ratioSides(measurements, runtime);
     const timed = measuredRow(measurements, "latency_ms", runtime);
     if (sides === null || timed === undefined) return [];
+    const change = overTasksIn(measurements, runtime);
     return [{
       ...{ runtime, ran_in: sides.own, original_ran_in: sides.original },
       latency_ms: compared?.ms ?? timed.value,
       latency_ratio: compared?.ratio ??
         measuredRow(measurements, "latency_ratio", runtime)?.value ?? null,
-      accuracy_change: measuredRow(measurements, "runtime_accuracy_change", runtime)?.value ?? null,
+      accuracy_change: change?.value ?? null,
+      accuracy_samples: change?.n ?? null,
     }];
   }).sort((a, b) => a.latency_ms - b.latency_ms);
 }
@@ -51,7 +63,7 @@ export function deploymentSentence(view: Timed, trial_id: string): string | null
   const [first, ...others] = deploymentsOf(view, trial_id);
   if (first === undefined) return null;
   const said = (
-    { ran_in, original_ran_in, latency_ms, latency_ratio, accuracy_change }: Deployment,
+    { ran_in, original_ran_in, latency_ms, latency_ratio, ...there }: Deployment,
   ) =>
     `in ${ran_in}: ${number(latency_ms)} ms a token` +
     (latency_ratio === null
@@ -59,7 +71,7 @@ export function deploymentSentence(view: Timed, trial_id: string): string | null
       : `, ${
         besideOriginal(number(latency_ratio), { own: original_ran_in, original: original_ran_in })
       }`) +
-    (accuracy_change === null ? "" : ` (accuracy there ${accuracySaid(accuracy_change)})`);
+    accuracySaid(there);
   const name = nameIn(trial_id);
   const best = view.spec.runtimes?.[0];
   const original = best === undefined || best.runtime === first.runtime
@@ -72,8 +84,15 @@ export function deploymentSentence(view: Timed, trial_id: string): string | null
   }.${original}`;
 }
 
-function accuracySaid(change: number): string {
-  return change === 0 ? "the same" : `${change < 0 ? "" : "+"}${number(change)}`;
+function accuracySaid(
+  { accuracy_change: change, accuracy_samples: samples }: Pick<
+    Deployment,
+    "accuracy_change" | "accuracy_samples"
+  >,
+): string {
+  if (change === null) return "";
+  const said = change === 0 ? "the same" : `${change < 0 ? "" : "+"}${number(change)}`;
+  return ` (accuracy there ${said}, on ${samples} samples)`;
 }
 
 /** The lines that make a trial's file for its fastest runtime and run it; "": the checkpoint itself is run. */

@@ -52,7 +52,9 @@ export function timedInRuntimeRows(
   { study_id, trial_id, runtime, at, measurements, reason }: RecordOf<"timed_in_runtime">,
   position: number,
 ): Change[] {
-  const of = (metric: string) => measurements.findLast((row) => row.metric === metric);
+  // Of tasks the figure over all of them; what is timed is of none.
+  const of = (metric: string) =>
+    measurements.findLast((row) => row.metric === metric && row.task === null);
   const value = (metric: keyof typeof OF_TRIALS) => of(metric)?.value ?? null;
   const latency = of("latency_ms");
   const beside = of("baseline_latency_ms");

@@ -6,9 +6,11 @@ import {
   type Measurement,
   type Numerics,
   type Outcome,
+  overAllTasks,
   pairBySample,
   pairedDifference,
   type SampleResult,
+  type TaskPlan,
 } from "../../../../core/mod.ts";
 import { readSamples } from "../../../store/rows/sample_file.ts";
 import { storageFailure } from "../../../ground/storage/storage_error.ts";
@@ -48,6 +50,19 @@ export function changeRow(
     n,
     method: "score in the runtime less the evaluation's on the same samples, paired",
   }];
+}
+
+/** Each figure of tasks over all of them, by their weights (`task` null). */
+export function overTasks(
+  rows: readonly Measurement[],
+  tasks: readonly Pick<TaskPlan, "task" | "weight">[],
+): Measurement[] {
+  return [...Map.groupBy(rows, ({ metric }) => metric)].map(([metric, of]) =>
+    overAllTasks(
+      metric,
+      of.map((row) => ({ row, weight: tasks.find(({ task }) => task === row.task)?.weight ?? 1 })),
+    )
+  );
 }
 
 /**
@@ -95,10 +110,12 @@ export async function scoreInRuntime(
     if (!scored.ok) return scored;
     const { measurements, samples_sha256 } = scored.value;
     const own = await readSamples(join(folder, "samples.parquet"), samples_sha256);
-    const changes = measurements.filter(({ metric, slice }) =>
+    const scores = measurements.filter(({ metric, slice }) =>
       metric === "runtime_accuracy" && slice === null
-    ).flatMap((row) => changeRow(row, own, evaluated));
-    return { ok: true, value: [...measurements, ...changes], spans: scored.spans };
+    );
+    const changes = scores.flatMap((row) => changeRow(row, own, evaluated));
+    const all = overTasks([...scores, ...changes], study.spec.tasks);
+    return { ok: true, value: [...measurements, ...changes, ...all], spans: scored.spans };
   } catch (error) {
     return failed(storageFailure(error, "evaluate"), []);
   } finally {
