@@ -42,6 +42,7 @@ export async function addCommand(
   await using hand = await session.byHand({ signal, onEvent });
   await hand.baseline();
   for (const { actions } of given) {
+    if (signal.aborted) break;
     const measured = new Set(hand.trials().map(({ trial_id }) => trial_id));
     const { trial_id } = await hand.run(hand.recipe(actions, "added to the study"));
     const reused = measured.has(trial_id) ? ", reused: it was measured before" : "";
@@ -56,4 +57,5 @@ export async function addCommand(
     conclude(view, result.message, files);
     console.log(said.join("\n"));
   }
+  if (signal.aborted) Deno.exitCode = 130;
 }
