@@ -218,7 +218,7 @@ def test_layout_refuses_what_llama_cpp_computes_otherwise() -> None:
         ),
         (gemma(2, query_pre_attn_scalar=32), "query_pre_attn_scalar is 32, llama.cpp takes 16"),
         (gemma(2, attn_logit_softcapping=None), "no attn_logit_softcapping"),
-        (gemma(2, layer_types=["full_attention"] * 2), "other layers than every 2th"),
+        (gemma(2, layer_types=["full_attention"] * 2), "not every 2th of its layers"),
         (gemma(3, use_bidirectional_attention=True), "use_bidirectional_attention"),
         (gemma(3, sliding_window=None), "no sliding_window"),
         ({"architectures": ["Olmo2ForCausalLM"]}, "its head is its embedding"),

@@ -142,6 +142,23 @@ def test_a_prompt_longer_than_the_context_is_refused_in_words() -> None:
     assert "the context was made for 256" in events[-1]["message"]
 
 
+def test_arithmetic_is_the_best_for_this_processor_without_amx() -> None:
+    asked = "from pare_backends.runtimes.llama_cpp.library import processor; print(processor)"
+    told = subprocess.run(
+        [interpreter(), "-c", asked],
+        capture_output=True, text=True, check=True, env=worker_environment(),
+    )  # fmt: skip
+    found = told.stdout.strip()
+    if found == "None":
+        pytest.skip("llama.cpp was compiled here: there is nothing to choose")
+    flags = Path("/proc/cpuinfo").read_text().split()
+    assert found != "sapphirerapids", "its AMX code ends the process"
+    if "avx512_vnni" in flags:
+        assert found in ("zen4", "cooperlake", "icelake", "cascadelake")
+    elif "avx2" in flags:
+        assert found in ("haswell", "alderlake", "skylakex", "cannonlake")
+
+
 def own_tokenizer(directory: Path) -> list[tuple[str, list[int]]]:
     """Trains a byte-level BPE tokenizer into a checkpoint. returns: texts and their ids"""
     from tokenizers import Tokenizer, models, pre_tokenizers, trainers

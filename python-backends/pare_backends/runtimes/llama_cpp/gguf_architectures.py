@@ -162,5 +162,5 @@ def why_no_windows(architecture: Architecture, config: Config) -> str | None:
         for i in range(int(config["num_hidden_layers"]))
     ]
     if kinds and list(kinds) != expected:
-        return f"other layers than every {period}th see all tokens, as in llama.cpp"
+        return f"not every {period}th of its layers, and no other, sees all tokens, as in llama.cpp"
     return None
