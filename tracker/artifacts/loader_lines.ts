@@ -33,7 +33,10 @@ function ownLoader(places: string): string[] {
 /** The lines that run what `pare convert` wrote, by what it wrote; `folder`: where. */
 export function convertedLines(format: string, folder = "."): string {
   if (format === "gguf") {
-    return `# llama.cpp\nllama-cli -m ${join(folder, "model.gguf")} -p "Hello"`;
+    const file = join(folder, "model.gguf");
+    return `# llama.cpp\nllama-cli -m ${file} -p "Hello"\n` +
+      `# where it is not installed: a build of it from npm\n` +
+      `npx -y node-llama-cpp chat --prompt "Hello" ${file}`;
   }
   const [from, loader, options] = format === "openvino"
     ? ["optimum.intel", "OVModelForCausalLM", ""]
