@@ -1,0 +1,81 @@
+/** What a job takes of a machine, and holds as long as it runs. */
+export interface Slots {
+  /** Threads. */
+  readonly cpu: number;
+  /** Whole cards. */
+  readonly gpu: number;
+  /** Gigabytes of main memory; null: nobody said. */
+  readonly memory_gb: number | null;
+}
+
+/** One attempt at a job, as an engine is given it. */
+export interface Attempt {
+  /** Letters, digits and dashes, at most 63: unique over all queues that share the engine. */
+  readonly id: string;
+  /** From 1; the pair of id and attempt is started once. */
+  readonly attempt: number;
+  /** The program and its words; no shell reads them. */
+  readonly argv: readonly string[];
+  /** The attempt's own: what was asked, its lease, log and result. */
+  readonly folder: string;
+  /** Variables besides those of the engine. They are written to no file of ours. */
+  readonly env: Readonly<Record<string, string>>;
+  readonly slots: Slots;
+  /** When the engine may end it, as a safety net; null: never. */
+  readonly seconds: number | null;
+}
+
+/** The engine's own name of an attempt. */
+export type Handle = string;
+
+/** How an attempt stands as its engine sees it: a hint. What its folder holds decides. */
+export type EngineState =
+  | { readonly state: "queued"; readonly reason: string | null }
+  | { readonly state: "running" }
+  | {
+    readonly state: "ended";
+    readonly how: "exit" | "signal" | "cancelled" | "lost";
+    readonly code: number | null;
+  }
+  /** The engine knows no such attempt, or gave no answer about it. */
+  | { readonly state: "unknown"; readonly reason: string };
+
+/** What an engine can hold at once, and what is free of it. */
+export interface Capacity {
+  readonly total: Slots;
+  readonly free: Slots;
+  /** The largest that one machine of it holds: no job may ask for more. */
+  readonly largest: Slots;
+  /** Kind of machine, for hours and comparisons: `cpu-2x-xeon`, `a100-80gb`. */
+  readonly machine: string;
+}
+
+/** Why an engine did not do what it was asked. */
+export class EngineError extends Error {
+  override name = "EngineError";
+  constructor(
+    /** `down`: it may answer later. `refused`: it never will to this; the message says what to do. */
+    readonly kind: "down" | "refused",
+    message: string,
+  ) {
+    super(message);
+  }
+}
+
+/** What runs jobs. Every call may be repeated, and ends with an EngineError where it was not done. */
+export interface Engine {
+  readonly name: string;
+  /** Once an id and attempt are submitted, again gives the same handle and starts nothing. */
+  submit(attempt: Attempt): Promise<Handle>;
+  /** All in one question. */
+  states(handles: readonly Handle[]): Promise<ReadonlyMap<Handle, EngineState>>;
+  /** The attempt's log from an offset in bytes: a piece, never whole. */
+  logs(handle: Handle, from: number): Promise<{ bytes: Uint8Array; next: number; more: boolean }>;
+  /** Asks the attempt to end in good order, so that a later one goes on from there. */
+  save(handle: Handle): Promise<void>;
+  /** Asks for its end; it is over once `states` says so. */
+  cancel(handle: Handle): Promise<void>;
+  capacity(): Promise<Capacity>;
+  /** Handles of every attempt of an id that the engine knows: for an answer that was lost. */
+  find(id: string): Promise<Handle[]>;
+}
