@@ -178,6 +178,9 @@ export const RuntimeSpeed = z.strictObject({
   latency_ms: z.number().nullable().describe("milliseconds per token, a median; null: see reason"),
   standard_error: z.number().nullable(),
   passes: z.int(),
+  sessions: z.int().optional().describe(
+    "that the passes are of, in turn with those of other runtimes; absent: one",
+  ),
   bytes_read: z.int().nullable().describe("that a generated token reads, as the runtime holds it"),
   busy_cores: z.number().optional().describe(
     "that other work took meanwhile; absent: too few to matter",

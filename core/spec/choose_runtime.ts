@@ -32,7 +32,9 @@ function whyChosen({ name }: Runtime, facts: Facts, timed: readonly string[]): s
   if (timed[0] !== name && unbeaten(facts).includes(name)) {
     return `${preferred}, and not told apart from the fastest with the original ${figures}`;
   }
-  return `fastest with the original ${figures}`;
+  const busy = facts.runtimes!.some(({ busy_cores }) => busy_cores !== undefined);
+  const though = busy ? ", timed in turn beside other work" : "";
+  return `fastest with the original${though} ${figures}`;
 }
 
 export function chooseRuntime(

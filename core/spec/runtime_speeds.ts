@@ -13,21 +13,61 @@ export function fastestFirst({ runtimes = [] }: Pick<Facts, "runtimes">): Runnab
   );
 }
 
-/** Whether other work disturbed a timing of the original: what ran fastest meanwhile says little of a quiet machine. */
+/** Sessions in turn after which timings of a busy machine may tell runtimes apart. */
+const BUSY_SESSIONS = 3;
+/** What such a timing may be off beside its error, as a share of it. */
+const BUSY_SHARE = 0.1;
+
+/** Whether other work disturbed timings of the original, which were not repeated in turn: they decide nothing. */
 export function isDisturbed({ runtimes = [] }: Pick<Facts, "runtimes">): boolean {
-  return runtimes.some(({ busy_cores }) => busy_cores !== undefined);
+  return runtimes.some((one) =>
+    one.busy_cores !== undefined && (one.sessions ?? 1) < BUSY_SESSIONS &&
+    fastestFirst({ runtimes }).some(({ runtime, precision }) =>
+      runtime === one.runtime && precision === one.precision
+    )
+  );
 }
 
-/** Runtimes than which none is surely faster with the original; those of a busy machine are none. */
+function errorOf({ standard_error, busy_cores, latency_ms }: RuntimeSpeed): number {
+  const busy = busy_cores === undefined ? 0 : BUSY_SHARE * latency_ms!;
+  return Math.hypot(standard_error ?? 0, busy);
+}
+
+/** Runtimes than which none is surely faster with the original; none where the timings decide nothing. */
 export function unbeaten(facts: Pick<Facts, "runtimes">): string[] {
   const timed = (facts.runtimes ?? []).filter(({ latency_ms }) => latency_ms !== null)
     .sort((a, b) => a.latency_ms! - b.latency_ms!);
   const [first] = timed;
   if (first === undefined || isDisturbed(facts)) return [];
-  const errorOf = ({ standard_error }: RuntimeSpeed) => standard_error ?? 0;
-  return timed.filter((one) =>
+  const near = timed.filter((one) =>
     one.latency_ms! - first.latency_ms! <= Z95 * Math.hypot(errorOf(one), errorOf(first))
-  ).map(({ runtime }) => runtime);
+  );
+  return [...new Set(near.map(({ runtime }) => runtime))];
+}
+
+/** Runtimes that another timing in turn may tell apart; empty: nothing is left to decide. */
+export function toTimeAgain(facts: Pick<Facts, "runtimes">): string[] {
+  const rivals = isDisturbed(facts)
+    ? fastestFirst(facts).map(({ runtime }) => runtime)
+    : unbeaten(facts);
+  return rivals.length < 2 ? [] : rivals;
+}
+
+/** Two timings of one runtime as one: sessions may differ by more than the passes of each do. */
+export function pooledSpeed(a: RuntimeSpeed, b: RuntimeSpeed): RuntimeSpeed {
+  if (a.latency_ms === null || b.latency_ms === null) return a.latency_ms === null ? a : b;
+  const passes = a.passes + b.passes;
+  const [own, other] = [a.passes / passes, b.passes / passes];
+  const within = Math.hypot(own * (a.standard_error ?? 0), other * (b.standard_error ?? 0));
+  const between = Math.abs(a.latency_ms - b.latency_ms) * Math.sqrt(own * other);
+  return {
+    ...a,
+    ...(b.busy_cores === undefined ? {} : { busy_cores: b.busy_cores }),
+    latency_ms: own * a.latency_ms + other * b.latency_ms,
+    standard_error: Math.max(within, between),
+    passes,
+    sessions: (a.sessions ?? 1) + (b.sessions ?? 1),
+  };
 }
 
 /** In which precision a runtime runs weights that are all floats; undefined: its own. */

@@ -7,6 +7,7 @@ import {
   ratioSides,
   replayStudy,
   runStudy,
+  toTimeAgain,
 } from "../../core/mod.ts";
 import { plugins, request, runtimes, smallFacts } from "./spec_fixtures.ts";
 import { failure, historyOf, run, type World, world } from "./study_world.ts";
@@ -76,6 +77,27 @@ Deno.test("timings that are not told apart, or of a busy machine, decide no runt
     said,
     /^preferred .*, as other work disturbed the timings of the original \(a token/,
   );
+});
+
+Deno.test("timings of a busy machine decide once they were repeated in turn and are far apart", () => {
+  const busy = (runtime: string, ms: number, sessions: number): Speed => ({
+    ...{ ...speed(runtime, "f32", ms), busy_cores: 1, sessions },
+  });
+  const chosen = (sessions: number, ms: number) => {
+    const runtimes = [busy("plain", 15, sessions), busy("swift", ms, sessions)];
+    const { runtime, assumptions } = inferSpec(request(), timed(runtimes), plugins);
+    return [runtime, assumptions.find(({ field }) => field === "runtime")!.reason] as const;
+  };
+  assert.equal(chosen(2, 24)[0], "swift");
+  assert.equal(chosen(3, 18)[0], "swift");
+  const [far, why] = chosen(3, 24);
+  assert.equal(far, "plain");
+  assert.match(why, /^fastest with the original, timed in turn beside other work \(a token/);
+  assert.deepEqual(toTimeAgain({ runtimes: [busy("plain", 15, 1), busy("swift", 24, 1)] }), [
+    "plain",
+    "swift",
+  ]);
+  assert.deepEqual(toTimeAgain({ runtimes: [busy("plain", 15, 3), busy("swift", 24, 3)] }), []);
 });
 
 Deno.test("a runtime that was asked for is kept, and a faster one is named", () => {

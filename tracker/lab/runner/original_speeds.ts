@@ -4,10 +4,13 @@ import { z } from "zod";
 import {
   type Artifact,
   type Facts,
+  fastestFirst,
+  pooledSpeed,
   type RunRequest,
   type Runtime,
   RuntimeSpeed,
   runtimeWords,
+  toTimeAgain,
 } from "../../../core/mod.ts";
 import { findEnvironment } from "../../../python-backends/environments/environments.ts";
 import { sha256Text } from "../../ground/storage/file_hash.ts";
@@ -20,6 +23,8 @@ import type { Tools } from "./workshop.ts";
 /** Short, as it only ranks: what a ratio rests on is timed in turn with its baseline, later. */
 const PLAN = { prompt_tokens: 8, new_tokens: 16, least_passes: 3, most_passes: 3, half_width: 1 };
 const FILE = "speeds.json";
+/** How often the fastest runtimes are timed at most, where the first time decides nothing between them. */
+const ROUNDS = 4;
 
 /** Whether timings may decide anything here: not where nobody waits for a quiet machine. */
 export function timingsDecide(): boolean {
@@ -54,14 +59,14 @@ export async function originalSpeeds(original: Original): Promise<Pick<Facts, "r
   const key = await keyOf(original, ways);
   const there = await caches.peek("speeds", key);
   if (there !== null) return { runtimes: await readSpeeds(there) };
-  const found: RuntimeSpeed[] = [];
-  let quiet = true;
-  for (const way of ways) {
+  const time = (way: Way) => {
     original.say(`timing the original in ${runtimeWords(way.runtime.name, way.precision)}`);
-    const speed = await timeOriginal(original, way);
-    found.push(speed);
-    quiet &&= speed.busy_cores === undefined && speed.reason === null;
-  }
+    return timeOriginal(original, way);
+  };
+  const found = await timedInTurn(ways, time);
+  const quiet = found.every(({ busy_cores, reason }) =>
+    busy_cores === undefined && reason === null
+  );
   // What failed or was disturbed is timed again by the next study.
   if (quiet) {
     await caches.cached(
@@ -71,6 +76,27 @@ export async function originalSpeeds(original: Original): Promise<Pick<Facts, "r
     );
   }
   return { runtimes: found };
+}
+
+/** Each once; then the fastest in turn, each in its best precision, until they are told apart. */
+async function timedInTurn(
+  ways: readonly Way[],
+  time: (way: Way) => Promise<RuntimeSpeed>,
+): Promise<RuntimeSpeed[]> {
+  const found: RuntimeSpeed[] = [];
+  for (const way of ways) found.push(await time(way));
+  for (let round = 1; round < ROUNDS; round++) {
+    const rivals = toTimeAgain({ runtimes: found });
+    if (rivals.length === 0) break;
+    for (const { runtime, precision } of fastestFirst({ runtimes: found })) {
+      if (!rivals.includes(runtime)) continue;
+      const at = ways.findIndex((one) =>
+        one.runtime.name === runtime && one.precision === precision
+      );
+      found[at] = pooledSpeed(found[at]!, await time(ways[at]!));
+    }
+  }
+  return found;
 }
 
 async function readSpeeds(directory: string): Promise<RuntimeSpeed[]> {
