@@ -1,0 +1,182 @@
+/**
+ * One turn of a queue: observe, decide, do, tell what came of it. A turn that ends anywhere leaves a
+ * queue that the next turn, of this process or another one, goes on with.
+ */
+import { decide } from "./decide.ts";
+import {
+  type Capacity,
+  type Engine,
+  EngineError,
+  type EngineState,
+  type Handle,
+} from "./engine.ts";
+import type { JobEvent } from "./events.ts";
+import { type Instruction, instructions } from "./instructions.ts";
+import type { AttemptFiles, JobDisk } from "./ports.ts";
+import { attemptOf, type Job, type JobAttempt, type Queue } from "./queue_state.ts";
+import type { Observed, SeenAttempt } from "./settle.ts";
+
+/** Decisions that follow from each other in one turn; more would be a circle. */
+const MOST_DECISIONS = 20;
+
+export interface QueuePorts {
+  /** Milliseconds since 1970. */
+  readonly clock: () => number;
+  readonly disk: JobDisk;
+  readonly files: AttemptFiles;
+  /** Their names differ. */
+  readonly engines: readonly Engine[];
+}
+
+interface Decided {
+  readonly queue: Queue;
+  readonly seen: Observed;
+}
+
+export interface Turn extends Decided {
+  /** Something was appended or done: the next turn is worth while at once. */
+  readonly changed: boolean;
+}
+
+/** A job's name on its engine: other queues may share it. */
+export function engineId(queue: Queue, { job_id }: Job): string {
+  return `pare-${queue.queue_id}-${job_id.toLowerCase()}`;
+}
+
+function down(error: unknown): string {
+  if (error instanceof EngineError) return error.message;
+  throw error;
+}
+
+/** What an engine says, or why it says nothing. */
+async function ask<T>(question: Promise<T>): Promise<T | string> {
+  return await question.catch(down);
+}
+
+type Under = { readonly job: Job; readonly attempt: JobAttempt };
+
+function underWay(queue: Queue): Under[] {
+  return [...queue.under_way.values()].map((job) => ({ job, attempt: attemptOf(job)! }));
+}
+
+/** Engines first: what they say has ended has written its result by then. */
+async function observe(ports: QueuePorts, queue: Queue): Promise<Observed> {
+  const open = underWay(queue);
+  const states = new Map<Handle, EngineState>();
+  const engines = new Map<string, Capacity | string>();
+  await Promise.all(ports.engines.map(async (engine) => {
+    const capacity = await ask(engine.capacity());
+    engines.set(engine.name, capacity);
+    const handles = open.flatMap(({ attempt: { engine: name, handle } }) =>
+      name === engine.name && handle !== null ? [handle] : []
+    );
+    if (typeof capacity === "string" || handles.length === 0) return;
+    const answer = await ask(engine.states(handles));
+    if (typeof answer === "string") engines.set(engine.name, answer);
+    else for (const [handle, state] of answer) states.set(`${engine.name} ${handle}`, state);
+  }));
+  const keys = open.map(({ job, attempt }) => ({ job_id: job.job_id, attempt: attempt.number }));
+  const files = keys.length === 0 ? [] : await ports.files.look(keys);
+  const attempts = new Map<string, SeenAttempt>();
+  for (const [n, { job, attempt: { number: attempt, engine, handle } }] of open.entries()) {
+    const state = states.get(`${engine} ${handle}`) ?? null;
+    attempts.set(job.job_id, { attempt, files: files[n]!, engine: state });
+  }
+  return { engines, attempts };
+}
+
+/** What an engine that refused an attempt holds of it all the same; null: nothing. */
+async function takenAllTheSame(engine: Engine, id: string, job: Job): Promise<Handle | null> {
+  const known = new Set(job.attempts.map(({ handle }) => handle));
+  const handles = await engine.find(id);
+  return handles.findLast((handle) => !known.has(handle)) ?? null;
+}
+
+/** Gives an attempt to its engine. Of one that was planned earlier an answer may have been lost: what
+ * the engine has of it is found first. */
+async function submit(
+  ports: QueuePorts,
+  engine: Engine,
+  { queue, seen }: Decided,
+  { job, attempt }: Instruction,
+): Promise<JobEvent[]> {
+  const at = () => new Date(ports.clock()).toISOString();
+  const key = { job_id: job.job_id, attempt: attempt.number };
+  const id = engineId(queue, job);
+  const asked = await ports.files.prepare(job, attempt.number, id);
+  const ending = { ...key, code: null, seconds: 0, left_behind: false, not_before: null };
+  if (typeof asked === "string") {
+    if (!await ports.files.close(key)) return [];
+    return [
+      { type: "missing", at: at(), job_id: job.job_id, reason: asked },
+      {
+        type: "attempt_ended",
+        at: at(),
+        ...ending,
+        how: "withdrawn",
+        reason: asked,
+        next: "again",
+      },
+    ];
+  }
+  try {
+    const { slots } = attempt;
+    const earlier = seen.attempts.get(job.job_id)?.attempt === attempt.number;
+    const found = earlier ? await takenAllTheSame(engine, id, job) : null;
+    const handle = found ?? await engine.submit({ ...asked, slots, seconds: null });
+    return [{ type: "attempt_submitted", at: at(), ...key, handle }];
+  } catch (error) {
+    if (!(error instanceof EngineError) || error.kind === "down") throw error;
+    const handle = await takenAllTheSame(engine, id, job);
+    if (handle !== null) return [{ type: "attempt_submitted", at: at(), ...key, handle }];
+    if (!await ports.files.close(key)) return [];
+    const { message: reason } = error;
+    return [{ type: "attempt_ended", at: at(), ...ending, how: "refused", reason, next: "failed" }];
+  }
+}
+
+async function carryOut(
+  ports: QueuePorts,
+  decided: Decided,
+  instruction: Instruction,
+): Promise<JobEvent[]> {
+  const { call, job, attempt } = instruction;
+  const key = { job_id: job.job_id, attempt: attempt.number };
+  if (call === "close") {
+    await ports.files.close(key);
+    return [];
+  }
+  const engine = ports.engines.find(({ name }) => name === attempt.engine);
+  if (engine === undefined) return [];
+  try {
+    if (call === "submit") return await submit(ports, engine, decided, instruction);
+    await engine[call](attempt.handle!);
+    const at = new Date(ports.clock()).toISOString();
+    return [{ type: "engine_told", at, ...key, what: call }];
+  } catch (error) {
+    down(error);
+    return []; // the next turn sees that it is down, and asks again
+  }
+}
+
+/** Takes a queue one turn on. */
+export async function turn(ports: QueuePorts): Promise<Turn> {
+  const { clock, disk } = ports;
+  const seen = await observe(ports, await disk.transact(() => []));
+  let changed = false;
+  let queue: Queue;
+  for (let n = 0, more = true; more && n < MOST_DECISIONS; n++) {
+    queue = await disk.transact((queue) => {
+      const events = decide(queue, seen, clock());
+      more = events.length > 0;
+      changed ||= more;
+      return events;
+    });
+  }
+  for (const instruction of instructions(queue!, seen, clock())) {
+    const events = await carryOut(ports, { queue: queue!, seen }, instruction);
+    changed = true;
+    if (events.length > 0) queue = await disk.transact(() => events);
+  }
+  return { queue: queue!, seen, changed };
+}

@@ -1,0 +1,264 @@
+/** Makes the state of a queue: the one file that writes to it. */
+import type { Slots } from "./engine.ts";
+import type { AttemptEnded, JobEvent, Priority } from "./events.ts";
+import {
+  attemptOf,
+  chargeKey,
+  chargeOf,
+  type Job,
+  type JobAttempt,
+  type KnownEngine,
+  type Queue,
+  sizeKey,
+  type Verdict,
+} from "./queue_state.ts";
+import { minus, NO_SLOTS, plus } from "./slots.ts";
+
+/** What `reduce` alone may write to. */
+type Draft<T> = {
+  -readonly [K in keyof T]: T[K] extends ReadonlyMap<infer A, infer B> ? Map<A, B>
+    : T[K] extends readonly (infer E)[] ? E[]
+    : T[K];
+};
+
+type EventOf<T extends JobEvent["type"]> = Extract<JobEvent, { type: T }>;
+
+function openJob(queue: Draft<Queue>, job_id: string): Draft<Job> | null {
+  const job = queue.jobs.get(job_id);
+  return job === undefined || job.ended !== null ? null : job as Draft<Job>;
+}
+
+/** The job and attempt that an event is about, while they are not over. */
+function openAttempt(
+  queue: Draft<Queue>,
+  { job_id, attempt }: { job_id: string; attempt: number },
+): [Draft<Job>, Draft<JobAttempt>] | null {
+  const job = queue.under_way.get(job_id);
+  const last = job === undefined ? null : attemptOf(job);
+  return last?.number === attempt ? [job as Draft<Job>, last as Draft<JobAttempt>] : null;
+}
+
+function lineOf(queue: Draft<Queue>, priority: Priority): Job[] {
+  return queue.lines[priority] as Job[];
+}
+
+function leaveLine(queue: Draft<Queue>, job: Job): void {
+  const line = lineOf(queue, job.priority);
+  const place = line.indexOf(job);
+  if (place >= 0) line.splice(place, 1);
+}
+
+function endJob(
+  queue: Draft<Queue>,
+  job: Draft<Job>,
+  state: "done" | "failed" | "cancelled",
+  { at, reason }: { at: number; reason: string },
+): void {
+  leaveLine(queue, job);
+  Object.assign(job, { state, reason, ended: at, not_before: null });
+}
+
+function takeSlots(queue: Draft<Queue>, engine: string, slots: Slots, sign: 1 | -1): void {
+  const known = queue.engines.get(engine) as Draft<KnownEngine> | undefined;
+  if (known !== undefined) known.used = (sign === 1 ? plus : minus)(known.used, slots);
+}
+
+function usedOn(queue: Queue, engine: string): Slots {
+  return [...queue.under_way.values()].map((job) => attemptOf(job)!)
+    .filter((attempt) => attempt.engine === engine)
+    .reduce((sum, { slots }) => plus(sum, slots), NO_SLOTS);
+}
+
+function submit(queue: Draft<Queue>, event: EventOf<"submitted">): void {
+  const { type: _, at, job_id, ...asked } = event;
+  if (queue.submissions.has(asked.submission_id) || queue.jobs.has(job_id)) return;
+  const { priority, work, slots, anyway } = asked;
+  const job: Job = {
+    ...{ job_id, asked, priority, work, slots, anyway, submitted: Date.parse(at) },
+    ...{ state: "waiting", reason: "submitted", held: null, missing: null, not_before: null },
+    ...{ attempts: [], retries: 0, saved_seconds: 0, passed: 0, ended: null },
+    verdicts: asked.success.map(() => null),
+  };
+  queue.submissions.set(asked.submission_id, job_id);
+  queue.jobs.set(job_id, job);
+  lineOf(queue, priority).push(job);
+}
+
+function move(queue: Draft<Queue>, event: EventOf<"moved">): void {
+  const job = openJob(queue, event.job_id);
+  if (job === null || event.before === job.job_id) return;
+  leaveLine(queue, job);
+  job.priority = event.priority;
+  const line = lineOf(queue, job.priority);
+  const place = line.findIndex(({ job_id }) => job_id === event.before);
+  line.splice(place < 0 ? line.length : place, 0, job);
+}
+
+function askCancel(queue: Draft<Queue>, { at, job_id, reason }: EventOf<"cancel_asked">): void {
+  const job = openJob(queue, job_id);
+  if (job === null || job.state === "cancelling") return;
+  const attempt = attemptOf(job) as Draft<JobAttempt> | null;
+  if (attempt === null) return endJob(queue, job, "cancelled", { at: Date.parse(at), reason });
+  attempt.stop = { what: "cancel", asked: Date.parse(at), told: null, reason, for_job: null };
+  Object.assign(job, { state: "cancelling", reason });
+}
+
+function plan(queue: Draft<Queue>, event: EventOf<"attempt_planned">): void {
+  const job = openJob(queue, event.job_id);
+  if (job?.state !== "waiting" || event.attempt !== job.attempts.length + 1) return;
+  const { attempt: number, engine, machine, slots, reason } = event;
+  job.attempts.push({
+    ...{ number, engine, machine, slots, reason, planned: Date.parse(event.at) },
+    ...{ handle: null, began: null, ended: null, how: null, code: null, seconds: null },
+    ...{ stop: null, left_behind: false },
+  });
+  Object.assign(job, { state: "submitted", reason, passed: 0, not_before: null });
+  for (const passed of event.passes) {
+    const other = openJob(queue, passed);
+    if (other !== null) other.passed++;
+  }
+  queue.under_way.set(job.job_id, job);
+  takeSlots(queue, engine, slots, 1);
+}
+
+function askSave(queue: Draft<Queue>, event: EventOf<"save_asked">): void {
+  const [job, attempt] = openAttempt(queue, event) ?? [];
+  if (job === undefined || attempt === undefined || attempt.stop !== null) return;
+  const { reason, for_job } = event;
+  attempt.stop = { what: "save", asked: Date.parse(event.at), told: null, reason, for_job };
+  Object.assign(job, { state: "saving", reason });
+}
+
+function tell(queue: Draft<Queue>, { at, job_id, attempt, what }: EventOf<"engine_told">): void {
+  const told = Date.parse(at);
+  const open = openAttempt(queue, { job_id, attempt })?.[1];
+  if (open !== undefined) {
+    if (open.stop !== null) open.stop = { ...open.stop, told };
+    return;
+  }
+  const left = queue.left_behind.get(job_id)?.attempts ?? [];
+  const over = left.find(({ number }) => number === attempt) as Draft<JobAttempt> | undefined;
+  if (over === undefined || what !== "cancel") return;
+  over.left_behind = false;
+  if (!left.some(({ left_behind }) => left_behind)) queue.left_behind.delete(job_id);
+}
+
+function learnDuration(queue: Draft<Queue>, { asked, attempts }: Job): void {
+  const whole = attempts.filter(({ how }) => how === "saved" || how === "done")
+    .reduce((sum, { seconds }) => sum + (seconds ?? 0), 0);
+  if (whole <= 0) return;
+  const key = sizeKey(asked.work_kind, asked.size);
+  const log = Math.log(whole);
+  const { jobs, sum, squares } = queue.durations.get(key) ?? { jobs: 0, sum: 0, squares: 0 };
+  queue.durations.set(key, { jobs: jobs + 1, sum: sum + log, squares: squares + log * log });
+}
+
+function endAttempt(queue: Draft<Queue>, event: AttemptEnded): void {
+  const [job, attempt] = openAttempt(queue, event) ?? [];
+  if (job === undefined || attempt === undefined) return;
+  const { how, code, reason, seconds, left_behind, not_before } = event;
+  const ended = Date.parse(event.at);
+  Object.assign(attempt, { ended, how, code, reason, seconds, left_behind });
+  queue.under_way.delete(job.job_id);
+  if (left_behind) queue.left_behind.set(job.job_id, job);
+  takeSlots(queue, attempt.engine, attempt.slots, -1);
+  const key = chargeKey(attempt.machine, job.asked.study);
+  queue.spent.set(key, (queue.spent.get(key) ?? 0) + seconds * chargeOf(attempt.slots));
+  if (how === "saved") job.saved_seconds += seconds;
+  if (how === "lost" || how === "failed") job.retries++;
+  else if (how === "saved") job.retries = 0;
+  const next = event.next === "again" && job.state === "cancelling" ? "cancelled" : event.next;
+  if (next !== "again") endJob(queue, job, next, { at: ended, reason });
+  else {
+    const again = not_before === null ? null : Date.parse(not_before);
+    Object.assign(job, { state: "waiting", reason, not_before: again });
+  }
+  if (next === "done") learnDuration(queue, job);
+}
+
+function remedy(queue: Draft<Queue>, event: EventOf<"remedied">): void {
+  const job = queue.jobs.get(event.job_id) as Draft<Job> | undefined;
+  if (job?.state !== "failed") return;
+  const not_before = event.not_before === null ? null : Date.parse(event.not_before);
+  Object.assign(job, {
+    state: "waiting",
+    reason: event.reason,
+    ended: null,
+    not_before,
+    retries: 0,
+  });
+  job.work = event.work ?? job.work;
+  job.slots = event.slots ?? job.slots;
+  lineOf(queue, job.priority).unshift(job); // it had begun before all that wait
+}
+
+function see(queue: Draft<Queue>, event: EventOf<"engine_seen">): void {
+  const { engine: name, machine, total, largest, others } = event;
+  const used = queue.engines.get(name)?.used ?? usedOn(queue, name);
+  queue.engines.set(name, { name, machine, total, largest, others, used, down: null });
+}
+
+function goDown(queue: Draft<Queue>, event: EventOf<"engine_down">): void {
+  const { engine: name, reason } = event;
+  const known: KnownEngine = queue.engines.get(name) ?? {
+    ...{ name, machine: "unknown", total: NO_SLOTS, largest: NO_SLOTS, others: NO_SLOTS },
+    ...{ used: usedOn(queue, name), down: null },
+  };
+  const since = known.down?.since ?? Date.parse(event.at);
+  queue.engines.set(name, { ...known, down: { reason, since } });
+}
+
+function setBudget(queue: Draft<Queue>, event: EventOf<"budget_set">): void {
+  const { machine, study, hours, reserve_hours } = event;
+  queue.budgets = queue.budgets.filter((one) => one.machine !== machine || one.study !== study);
+  if (hours !== null) queue.budgets.push({ machine, study, hours, reserve_hours });
+}
+
+function change(queue: Draft<Queue>, job_id: string, to: Partial<Job>): void {
+  const job = openJob(queue, job_id);
+  if (job !== null) Object.assign(job, to);
+}
+
+const CHANGES: {
+  readonly [T in JobEvent["type"]]: (queue: Draft<Queue>, event: EventOf<T>) => void;
+} = {
+  queue_opened: (queue, { queue_id }) => void (queue.queue_id ??= queue_id),
+  submitted: submit,
+  moved: move,
+  held: (queue, { job_id, reason }) => change(queue, job_id, { held: reason }),
+  released: (queue, { job_id }) =>
+    change(queue, job_id, { held: null, missing: null, not_before: null }),
+  cancel_asked: askCancel,
+  told_anyway: (queue, { job_id }) => change(queue, job_id, { anyway: true }),
+  missing: (queue, { job_id, reason }) => change(queue, job_id, { missing: reason }),
+  criterion_judged(queue, { job_id, index, verdict }) {
+    const verdicts = queue.jobs.get(job_id)?.verdicts as (Verdict | null)[] | undefined;
+    if (verdicts !== undefined && index < verdicts.length) verdicts[index] = verdict;
+  },
+  remedied: remedy,
+  budget_set: setBudget,
+  engine_seen: see,
+  engine_down: goDown,
+  attempt_planned: plan,
+  attempt_submitted(queue, event) {
+    const attempt = openAttempt(queue, event)?.[1];
+    if (attempt !== undefined) attempt.handle ??= event.handle;
+  },
+  attempt_began(queue, event) {
+    const [job, attempt] = openAttempt(queue, event) ?? [];
+    if (job === undefined || attempt === undefined || attempt.began !== null) return;
+    attempt.began = Date.parse(event.at);
+    if (job.state === "submitted") job.state = "running";
+  },
+  save_asked: askSave,
+  engine_told: tell,
+  attempt_ended: endAttempt,
+};
+
+/** Takes one more event into a queue: it changes the queue that it is given, and nothing else. */
+export function reduce(queue: Queue, event: JobEvent): Queue {
+  const draft = queue as Draft<Queue>;
+  (CHANGES[event.type] as (queue: Draft<Queue>, event: JobEvent) => void)(draft, event);
+  draft.events++;
+  return queue;
+}

@@ -1,0 +1,211 @@
+/**
+ * What observations make of attempts under way. Of each attempt its folder decides:
+ *
+ * | its folder            | what it means                                                           |
+ * |-----------------------|-------------------------------------------------------------------------|
+ * | a result              | it ended as the result says, whatever else is said of it                |
+ * | the lease is fresh    | somebody works on it, even where its engine says that it is over          |
+ * | the lease is stale    | its holder is gone without a result: it is lost                           |
+ * | the lease is closed   | nobody began it and nobody can any more: it is taken back, or its start was lost |
+ * | nothing               | it has not begun; what to do about that is instructions.ts's                 |
+ *
+ * So no attempt is given up while somebody may still work on it, and no two of one job work at once.
+ *
+ * An attempt that was lost is tried again, and one that failed by what may pass; one minute later, then
+ * four, then sixteen, and then its job has failed. Every other failure, such as code 2 (what it was
+ * asked is wrong), would only be repeated: its job has failed, unless somebody finds a remedy.
+ */
+import { overspent } from "./budget.ts";
+import type { Capacity, EngineState, Slots } from "./engine.ts";
+import type { AttemptEnded, JobEvent } from "./events.ts";
+import type { AttemptResult, AttemptSeen } from "./ports.ts";
+import {
+  attemptOf,
+  type Job,
+  type JobAttempt,
+  type KnownEngine,
+  type Queue,
+} from "./queue_state.ts";
+import { minus } from "./slots.ts";
+
+const RETRIES = 3;
+const FIRST_DELAY_SECONDS = 60;
+const DELAY_GROWS = 4;
+/** An attempt that saves itself unasked was stopped by somebody, who may still be about it. */
+const UNASKED_DELAY_SECONDS = 60;
+
+/** What one turn saw of an attempt. */
+export interface SeenAttempt {
+  readonly attempt: number;
+  readonly files: AttemptSeen;
+  /** Null: its engine has no handle of it yet, or did not answer. */
+  readonly engine: EngineState | null;
+}
+
+/** What one turn saw. */
+export interface Observed {
+  /** By name: all that are here. A sentence: why it did not answer. */
+  readonly engines: ReadonlyMap<string, Capacity | string>;
+  /** Of the attempts under way that were looked at, by job. */
+  readonly attempts: ReadonlyMap<string, SeenAttempt>;
+}
+
+type Ending = Pick<
+  AttemptEnded,
+  "how" | "code" | "reason" | "seconds" | "next" | "not_before"
+>;
+
+function iso(time: number): string {
+  return new Date(time).toISOString();
+}
+
+/** A further attempt later, or the job's failure after too many. */
+function again(
+  job: Job,
+  reason: string,
+  now: number,
+): Pick<Ending, "next" | "not_before" | "reason"> {
+  if (job.retries >= RETRIES) {
+    const told = `${reason}; it was tried ${job.retries + 1} times`;
+    return { next: "failed", not_before: null, reason: told };
+  }
+  const delay = FIRST_DELAY_SECONDS * DELAY_GROWS ** job.retries;
+  return { next: "again", not_before: iso(now + 1000 * delay), reason };
+}
+
+function endByResult(job: Job, attempt: JobAttempt, result: AttemptResult, now: number): Ending {
+  const { how, code, reason, seconds, passing } = result;
+  const ending = { how, code, reason, seconds, not_before: null };
+  if (how === "done") return { ...ending, next: "done" };
+  if (attempt.stop?.what === "cancel" || how === "cancelled") {
+    return { ...ending, next: "cancelled" };
+  }
+  if (how === "failed") {
+    return passing && code !== 2
+      ? { ...ending, ...again(job, reason, now) }
+      : { ...ending, next: "failed" };
+  }
+  const asked = attempt.stop !== null;
+  const not_before = asked ? null : iso(now + 1000 * UNASKED_DELAY_SECONDS);
+  return { ...ending, next: "again", not_before };
+}
+
+function engineSays(state: EngineState | null): string {
+  if (state === null) return "its engine gives no answer";
+  if (state.state !== "ended") return `its engine says ${state.state}`;
+  const code = state.code === null ? "" : ` ${state.code}`;
+  return `its engine says ${state.how}${code}`;
+}
+
+/** It is over without a result: nobody holds it, and nobody can begin it. */
+function endWithoutResult(
+  job: Job,
+  attempt: JobAttempt,
+  { files, engine }: SeenAttempt,
+  now: number,
+): Ending {
+  const seconds = attempt.began === null ? 0 : (now - attempt.began) / 1000;
+  const code = engine?.state === "ended" ? engine.code : null;
+  const ending = { code, seconds, not_before: null };
+  const { stop } = attempt;
+  if (stop?.what === "cancel") {
+    return { ...ending, how: "cancelled", reason: stop.reason, next: "cancelled" };
+  }
+  if (files.lease === "closed" && (stop !== null || engine === null)) {
+    const reason = stop?.reason ?? `engine ${attempt.engine} did not answer before it began`;
+    return { ...ending, how: "withdrawn", reason, next: "again" };
+  }
+  if (stop !== null) {
+    return {
+      ...ending,
+      how: "withdrawn",
+      reason: `${stop.reason}; it kept nothing`,
+      next: "again",
+    };
+  }
+  const gone = files.lease === "stale" ? "it vanished without a result" : "it never began";
+  const reason = `${gone}: ${engineSays(engine)}`;
+  return { ...ending, how: "lost", ...again(job, reason, now) };
+}
+
+/** What an attempt's folder makes of it. */
+function settleAttempt(job: Job, attempt: JobAttempt, seen: SeenAttempt, now: number): JobEvent[] {
+  const { files: { result, lease }, engine } = seen;
+  const key = { at: iso(now), job_id: job.job_id, attempt: attempt.number };
+  const began: JobEvent[] = attempt.began === null && (lease === "fresh" || result !== null)
+    ? [{ type: "attempt_began", ...key }]
+    : [];
+  if (result === null && (lease === "fresh" || lease === "none")) return began;
+  const ending = result === null
+    ? endWithoutResult(job, attempt, seen, now)
+    : endByResult(job, attempt, result, now);
+  const alive = engine === null || engine.state === "queued" || engine.state === "running";
+  const left_behind = result === null && attempt.handle !== null && alive;
+  return [...began, { type: "attempt_ended", ...key, left_behind, ...ending }];
+}
+
+function sameSlots(a: Slots, b: Slots): boolean {
+  return a.cpu === b.cpu && a.gpu === b.gpu && a.memory_gb === b.memory_gb;
+}
+
+/** Slots of an engine that nothing of this queue holds. */
+function othersOn(queue: Queue, name: string, { total, free }: Capacity, seen: Observed): Slots {
+  let taken = minus(total, free);
+  for (const [job_id, { engine }] of seen.attempts) {
+    const job = queue.under_way.get(job_id);
+    const attempt = job === undefined ? null : attemptOf(job);
+    if (attempt?.engine !== name || engine?.state !== "running") continue;
+    taken = minus(taken, attempt.slots);
+  }
+  const { cpu, gpu, memory_gb } = taken;
+  const memory = memory_gb === null ? null : Math.max(0, memory_gb);
+  return { cpu: Math.max(0, cpu), gpu: Math.max(0, gpu), memory_gb: memory };
+}
+
+function settleEngine(
+  queue: Queue,
+  [name, answer]: [string, Capacity | string],
+  seen: Observed,
+  at: string,
+): JobEvent[] {
+  const known: KnownEngine | undefined = queue.engines.get(name);
+  if (typeof answer === "string") {
+    if (known !== undefined && known.down !== null) return [];
+    return [{ type: "engine_down", at, engine: name, reason: answer }];
+  }
+  const { machine, total, largest } = answer;
+  const others = othersOn(queue, name, answer, seen);
+  const same = known !== undefined && known.down === null && known.machine === machine &&
+    sameSlots(known.total, total) && sameSlots(known.largest, largest) &&
+    sameSlots(known.others, others);
+  return same ? [] : [{ type: "engine_seen", at, engine: name, machine, total, largest, others }];
+}
+
+/** Attempts whose budget is spent are saved, or where that cannot be, ended. */
+function settleBudgets(queue: Queue, now: number): JobEvent[] {
+  return overspent(queue, now).flatMap(({ job, reason }): JobEvent[] => {
+    const attempt = attemptOf(job)!;
+    const key = { at: iso(now), job_id: job.job_id };
+    if (attempt.stop !== null) return [];
+    return job.asked.may_be_saved
+      ? [{ type: "save_asked", ...key, attempt: attempt.number, reason, for_job: null }]
+      : [{ type: "cancel_asked", ...key, reason }];
+  });
+}
+
+/** The events that follow from what was seen; none: it changes nothing. */
+export function settle(queue: Queue, seen: Observed, now: number): JobEvent[] {
+  const at = iso(now);
+  const engines = [...seen.engines].flatMap((one) => settleEngine(queue, one, seen, at));
+  const gone = [...queue.engines.values()]
+    .filter(({ name, down }) => down === null && !seen.engines.has(name))
+    .map(({ name: engine }): JobEvent => {
+      return { type: "engine_down", at, engine, reason: "it is not among the engines here" };
+    });
+  const attempts = [...seen.attempts].flatMap(([job_id, one]) => {
+    const job = queue.under_way.get(job_id);
+    const attempt = job === undefined ? null : attemptOf(job);
+    return attempt?.number === one.attempt ? settleAttempt(job!, attempt, one, now) : [];
+  });
+  return [...engines, ...gone, ...attempts, ...settleBudgets(queue, now)];
+}
