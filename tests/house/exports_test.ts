@@ -14,6 +14,7 @@ const OF_QUEUES = Object.fromEntries([
   "core/jobs/ask.ts tellAnyway",
   "core/jobs/budget.ts budgetRows",
   "core/jobs/drive.ts engineId",
+  "core/jobs/list.ts listQueue",
   "core/jobs/queue_state.ts emptyQueue",
 ].map((name) => [name, "the queue on disk stands on it"]));
 
