@@ -36,3 +36,12 @@ export function writeWhole(path: string, value: unknown): void {
   }
   syncFolder(folder);
 }
+
+/** What `writeWhole` wrote; null: nothing was. */
+export function readWhole<T>(path: string): T | null {
+  try {
+    return JSON.parse(Deno.readTextFileSync(path)) as T; // our own half wrote it, whole
+  } catch {
+    return null;
+  }
+}

@@ -21,12 +21,32 @@ export interface Attempt {
   /** Variables besides those of the engine. They are written to no file of ours. */
   readonly env: Readonly<Record<string, string>>;
   readonly slots: Slots;
-  /** When the engine may end it, as a safety net; null: never. */
+  /** When it is asked to end in good order, and ended where it does not; null: never. */
   readonly seconds: number | null;
 }
 
-/** The engine's own name of an attempt. */
+/** The attempt's folder: what an engine must keep of it lies there, for whoever drives it next. */
 export type Handle = string;
+
+/** What came of an attempt, written by its own wrapper once nothing of it runs any more: this alone decides. */
+export interface AttemptResult {
+  readonly id: string;
+  readonly attempt: number;
+  /** Of the one start that ran it. */
+  readonly token: string;
+  /** `done`: it ended by itself, well or not. `saved`: it was asked to end in good order. */
+  readonly how: "done" | "saved" | "cancelled" | "timeout";
+  /** Null: a signal ended it, or it could not be started. */
+  readonly code: number | null;
+  readonly signal: string | null;
+  /** Why it could not be started. */
+  readonly not_started: string | null;
+  /** From its start to the end of all that it had started. */
+  readonly seconds: number;
+}
+
+/** Who holds an attempt. `stale`: somebody did, and is gone with all that it started, as far as can be seen. */
+export type LeaseState = "none" | "fresh" | "stale";
 
 /** How an attempt stands as its engine sees it: a hint. What its folder holds decides. */
 export type EngineState =
@@ -35,7 +55,10 @@ export type EngineState =
   | {
     readonly state: "ended";
     readonly how: "exit" | "signal" | "cancelled" | "lost";
+    /** The exit code, or the signal's number. */
     readonly code: number | null;
+    /** What the engine says of it, where that is more. */
+    readonly reason?: string;
   }
   /** The engine knows no such attempt, or gave no answer about it. */
   | { readonly state: "unknown"; readonly reason: string };
@@ -65,6 +88,8 @@ export class EngineError extends Error {
 /** What runs jobs. Every call may be repeated, and ends with an EngineError where it was not done. */
 export interface Engine {
   readonly name: string;
+  /** Sees, before anything is submitted, that jobs can run there, below a folder. Gives what it could not see. */
+  check?(folder: string): Promise<string | null>;
   /** Once an id and attempt are submitted, again gives the same handle and starts nothing. */
   submit(attempt: Attempt): Promise<Handle>;
   /** All in one question. */

@@ -10,11 +10,11 @@
  * | `result.json`  | what came of it, by itself: this alone decides                           |
  * | `exit.json`    | its exit code or signal, where its parent saw it                         |
  */
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { UsageError } from "../../core/mod.ts";
 import { type LockOwner, lockOwner, thisProcess } from "../file_lock.ts";
-import { writeWhole } from "../whole_file.ts";
+import { readWhole, writeWhole } from "../whole_file.ts";
 import { logTail } from "./log_tail.ts";
 import { type Child, type ChildOptions, type Exit, startChild } from "./start_child.ts";
 
@@ -45,14 +45,6 @@ export function childPaths(folder: string) {
     result: at("result.json"),
     exit: at("exit.json"),
   };
-}
-
-function readWhole<T>(path: string): T | null {
-  try {
-    return JSON.parse(readFileSync(path, "utf8")) as T; // our own half wrote it, whole
-  } catch {
-    return null; // not there
-  }
 }
 
 /** What a child was asked; null where nothing was. */

@@ -1,0 +1,129 @@
+/**
+ * An attempt's folder: how it stands is in its files, for whoever looks, on any machine that shares it.
+ *
+ * | file           | says                                                                        |
+ * | -------------- | --------------------------------------------------------------------------- |
+ * | `attempt.json` | what is to run, and where; no variable of its environment                   |
+ * | `asked`        | `save` or `cancel`, where somebody asks for its end                         |
+ * | `lease`        | which process runs it; touched as long as that lives                        |
+ * | `log`          | what it said on standard output and error, appended                         |
+ * | `result.json`  | what came of it, written when nothing of it runs any more: this alone decides |
+ */
+import { closeSync, fstatSync, openSync, readSync } from "node:fs";
+import { constants } from "node:os";
+import { join } from "node:path";
+import {
+  type Attempt,
+  type AttemptResult,
+  EngineError,
+  type EngineState,
+} from "../../../core/jobs/engine.ts";
+import { readWhole, writeWhole } from "../../../python-backends/whole_file.ts";
+
+/** How an attempt is asked to end. */
+export type Asked = "save" | "cancel";
+
+/** What the wrapper is told. */
+export type Request = Pick<Attempt, "id" | "attempt" | "argv" | "seconds"> & {
+  /** The folder that relative paths of the words are below. */
+  readonly cwd: string;
+};
+
+export function attemptPaths(folder: string) {
+  const at = (name: string) => join(folder, name);
+  return {
+    request: at("attempt.json"),
+    asked: at("asked"),
+    lease: at("lease"),
+    log: at("log"),
+    result: at("result.json"),
+  };
+}
+
+/** The name of an attempt at an engine; the id is checked. */
+export function attemptName({ id, attempt }: Pick<Attempt, "id" | "attempt">): string {
+  if (/^[A-Za-z0-9][A-Za-z0-9-]{0,62}$/.test(id) && Number.isInteger(attempt) && attempt > 0) {
+    return `${id}-${attempt}`;
+  }
+  throw new EngineError(
+    "refused",
+    `Cannot submit attempt ${attempt} of "${id}": an id is of letters, digits and dashes, at most 63, ` +
+      "and attempts count from 1",
+  );
+}
+
+/** Writes down what is to run, once; another attempt's folder is refused. */
+export function writeRequest({ id, attempt, argv, folder, seconds }: Attempt): void {
+  const paths = attemptPaths(folder);
+  const there = readRequest(folder);
+  if (there === null) {
+    writeWhole(paths.request, { id, attempt, argv, seconds, cwd: Deno.cwd() });
+    // It is there from the start: of a new file another machine may not hear for a minute.
+    if (readAsked(folder) === null) Deno.writeTextFileSync(paths.asked, "");
+  } else if (there.id !== id || there.attempt !== attempt) {
+    throw new EngineError(
+      "refused",
+      `Cannot submit ${id}-${attempt} in ${folder} as that is of ${there.id}-${there.attempt}: give ` +
+        "each attempt a folder of its own",
+    );
+  }
+}
+
+export function readRequest(folder: string): Request | null {
+  return readWhole<Request>(attemptPaths(folder).request);
+}
+
+export function readResult(folder: string): AttemptResult | null {
+  return readWhole<AttemptResult>(attemptPaths(folder).result);
+}
+
+/** Asks for an attempt's end, whichever engine has it: the wrapper looks twice a second. */
+export function askFor(folder: string, asked: Asked): void {
+  if (readAsked(folder) === "cancel") return; // nothing takes that back
+  Deno.writeTextFileSync(attemptPaths(folder).asked, asked);
+}
+
+export function readAsked(folder: string): Asked | null {
+  try {
+    const word = Deno.readTextFileSync(attemptPaths(folder).asked);
+    return word === "save" || word === "cancel" ? word : null;
+  } catch {
+    return null;
+  }
+}
+
+/** What an attempt's own files say of its end, whatever its engine knows; null: nothing yet. */
+export function endOf(folder: string): EngineState | null {
+  const result = readResult(folder);
+  if (result === null) return null;
+  const { how, code, signal, not_started } = result;
+  if (how === "cancelled") return { state: "ended", how, code };
+  if (not_started !== null) return { state: "ended", how: "lost", code, reason: not_started };
+  if (signal === null) return { state: "ended", how: "exit", code };
+  const number = constants.signals[signal as NodeJS.Signals] ?? null;
+  return { state: "ended", how: "signal", code: number, reason: signal };
+}
+
+/** Bytes of a log that one question is given at most. */
+const PIECE = 1 << 20;
+
+/** A piece of an attempt's log; none where it has not begun. */
+export function readLog(
+  folder: string,
+  from: number,
+): { bytes: Uint8Array; next: number; more: boolean } {
+  let file: number;
+  try {
+    file = openSync(attemptPaths(folder).log, "r");
+  } catch {
+    return { bytes: new Uint8Array(), next: from, more: false };
+  }
+  try {
+    const { size } = fstatSync(file);
+    const buffer = new Uint8Array(Math.max(0, Math.min(PIECE, size - from)));
+    const read = buffer.length === 0 ? 0 : readSync(file, buffer, 0, buffer.length, from);
+    return { bytes: buffer.subarray(0, read), next: from + read, more: from + read < size };
+  } finally {
+    closeSync(file);
+  }
+}

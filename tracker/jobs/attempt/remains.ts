@@ -1,0 +1,34 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { setTimeout as delay } from "node:timers/promises";
+import { sendSignal } from "../../../python-backends/child/process_group.ts";
+
+/** The variable by which all that an attempt starts is found, in whichever group or session it is. */
+export const MARKER = "PARE_ATTEMPT";
+
+/** Processes of this machine that a start of an attempt left, by its token. */
+export function remains(token: string): number[] {
+  const marked = `${MARKER}=${token}`;
+  let names: string[];
+  try {
+    names = readdirSync("/proc");
+  } catch {
+    return []; // no system with /proc: there a group's end is all that is known
+  }
+  return names.filter((name) => /^\d+$/.test(name) && Number(name) !== Deno.pid).filter((pid) => {
+    try {
+      return readFileSync(`/proc/${pid}/environ`, "utf8").split("\0").includes(marked);
+    } catch {
+      return false; // ended meanwhile, or another user's
+    }
+  }).map(Number);
+}
+
+/** Kills them, and what they start meanwhile; settles when none is left, or none heeds it. */
+export async function endRemains(token: string): Promise<void> {
+  for (let tries = 0; tries < 100; tries++) {
+    const left = remains(token);
+    if (left.length === 0) return;
+    for (const pid of left) sendSignal(pid, "SIGKILL");
+    await delay(20);
+  }
+}

@@ -1,0 +1,115 @@
+/**
+ * Runs an attempt where its engine has put it, and writes down what came of it:
+ *
+ *     deno run --allow-all run_attempt.ts FOLDER
+ *
+ * It ends with its program's exit code, with 75 where another start has the attempt or had it, and
+ * with 76 where nothing was asked for in that folder.
+ */
+import { resolve } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import type { AttemptResult } from "../../../core/jobs/engine.ts";
+import { TAKEN } from "../../../python-backends/child/child_folder.ts";
+import { type Child, startChild } from "../../../python-backends/child/start_child.ts";
+import { writeWhole } from "../../../python-backends/whole_file.ts";
+import { attemptPaths, readAsked, readRequest, type Request } from "./attempt_folder.ts";
+import { type Lease, renewLease, takeLease } from "./lease.ts";
+import { endRemains, MARKER } from "./remains.ts";
+
+/** How long a program may take to end in good order, by why it is asked to. */
+const GRACE_MS = { save: 110_000, timeout: 110_000, cancel: 10_000 };
+type Why = keyof typeof GRACE_MS;
+
+const HOW = { save: "saved", timeout: "timeout", cancel: "cancelled" } as const;
+
+const LOOK_MS = 500;
+
+/** Minutes in which a full disk may have room again; the lease is held meanwhile. */
+const ROOM_TRIES = 600;
+
+/** Asks a program to end: once, as Ctrl-C does; and kills it where it does not. */
+function ending(child: Child): { ask(why: Why): void; readonly why: Why | null } {
+  let why: Why | null = null;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  return {
+    get why() {
+      return why;
+    },
+    ask(next) {
+      if (why === "cancel" || why === next || (why !== null && next !== "cancel")) return;
+      if (why === null) child.signal("SIGINT"); // a second one would end it at once, in the midst of a record
+      why = next;
+      clearTimeout(timer);
+      timer = setTimeout(() => child.kill(), GRACE_MS[why]);
+      timer.unref();
+    },
+  };
+}
+
+/** Runs the program to its end and to that of all that it started. */
+async function run(folder: string, request: Request, lease: Lease): Promise<AttemptResult> {
+  const { id, attempt, argv, cwd, seconds } = request;
+  const began = performance.now();
+  const { token } = lease;
+  const result = { id, attempt, token, code: null, signal: null, not_started: null };
+  const took = () => Math.round(performance.now() - began) / 1000;
+  if (readAsked(folder) === "cancel") return { ...result, how: "cancelled", seconds: took() };
+  const child = startChild({
+    argv,
+    cwd,
+    env: { [MARKER]: token, PYTHONUNBUFFERED: "1" },
+    log: attemptPaths(folder).log,
+    append: true,
+    output: "log",
+  });
+  const end = ending(child);
+  const look = () => {
+    const asked = readAsked(folder);
+    if (asked !== null) end.ask(asked);
+    if (seconds !== null && took() >= seconds) end.ask("timeout");
+  };
+  // From an engine that takes its machine back; where somebody asked before, that is what is meant.
+  const heed = () => {
+    look();
+    end.ask("save");
+  };
+  for (const signal of ["SIGUSR1", "SIGTERM", "SIGINT", "SIGHUP"] as const) {
+    Deno.addSignalListener(signal, heed);
+  }
+  const timer = setInterval(look, LOOK_MS);
+  look();
+  const { code, signal, not_started = null } = await child.exited;
+  clearInterval(timer);
+  await endRemains(token);
+  const how = end.why === null ? "done" : HOW[end.why];
+  return { ...result, code, signal, not_started, how, seconds: took() };
+}
+
+/** Waits where the disk is full: without a result all would be done again. */
+async function finish(folder: string, result: AttemptResult): Promise<void> {
+  for (let tries = 1;; tries++) {
+    try {
+      return writeWhole(attemptPaths(folder).result, result);
+    } catch (error) {
+      if (tries === ROOM_TRIES) throw error;
+      await delay(1000);
+    }
+  }
+}
+
+const folder = resolve(Deno.args[0] ?? "");
+const request = readRequest(folder);
+if (request === null) {
+  console.error(`pare: Cannot run an attempt in ${folder}: no attempt.json can be read there`);
+  Deno.exit(76);
+}
+const lease = takeLease(folder);
+if (lease === null) {
+  console.error(`pare: Cannot begin in ${folder} as another start has its lease`);
+  Deno.exit(TAKEN);
+}
+const renewal = renewLease(folder);
+const result = await run(folder, request, lease);
+await finish(folder, result);
+renewal[Symbol.dispose]();
+Deno.exit(result.code ?? 1);

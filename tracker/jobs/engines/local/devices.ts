@@ -1,0 +1,38 @@
+import { execa } from "execa";
+import { availableParallelism, cpus, totalmem } from "node:os";
+import type { Slots } from "../../../../core/jobs/engine.ts";
+
+/** What this machine has for jobs. */
+export interface Devices {
+  readonly slots: Slots;
+  /** Its cards, as CUDA_VISIBLE_DEVICES names them. */
+  readonly cards: readonly string[];
+  /** Its kind: jobs on two kinds are not compared by their time. */
+  readonly machine: string;
+}
+
+/** The kind of machine that some threads of a processor or some cards are. */
+function kindOf(threads: number, cards: readonly string[]): string {
+  const name = cards[0] ?? cpus()[0]?.model ?? Deno.build.arch;
+  const word = name.replaceAll(/\(.*?\)|@.*|\bCPU\b/g, " ").toLowerCase().match(/[a-z0-9]+/g) ?? [];
+  return `${cards[0] === undefined ? `cpu-${threads}x` : `gpu-${cards.length}x`}-${word.join("-")}`;
+}
+
+/** Threads, memory and NVIDIA's cards; of these the ones that CUDA_VISIBLE_DEVICES leaves. */
+export async function findDevices(): Promise<Devices> {
+  const asked = await execa("nvidia-smi", ["--query-gpu=index,name", "--format=csv,noheader"], {
+    reject: false,
+    timeout: 10_000,
+  });
+  const rows = asked.failed ? [] : asked.stdout.split("\n").filter((row) => row.includes(","));
+  const visible = Deno.env.get("CUDA_VISIBLE_DEVICES")?.split(",").filter((one) => one !== "");
+  const cards = visible ?? rows.map((row) => row.split(",")[0]!.trim());
+  const names = rows.slice(0, cards.length).map((row) => row.slice(row.indexOf(",") + 1).trim());
+  const cpu = availableParallelism();
+  const held = rows.length === 0 ? [] : cards;
+  return {
+    slots: { cpu, gpu: held.length, memory_gb: Math.floor(totalmem() / 1e8) / 10 },
+    cards: held,
+    machine: kindOf(cpu, held.length === 0 ? [] : names),
+  };
+}

@@ -1,0 +1,227 @@
+/**
+ * The slots of this machine. Each attempt's wrapper is a process that goes on without whoever submitted
+ * it; which slots it holds stands in the engine's books, a file an attempt, for all who submit here.
+ */
+import { mkdirSync, readdirSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import {
+  type Attempt,
+  type Engine,
+  EngineError,
+  type EngineState,
+  type Handle,
+  type Slots,
+} from "../../../../core/jobs/engine.ts";
+import { startChild } from "../../../../python-backends/child/start_child.ts";
+import { isAlive, withFileLock } from "../../../../python-backends/file_lock.ts";
+import { readWhole, writeWhole } from "../../../../python-backends/whole_file.ts";
+import {
+  type Asked,
+  askFor,
+  attemptName,
+  attemptPaths,
+  endOf,
+  readAsked,
+  readLog,
+  readRequest,
+  writeRequest,
+} from "../../attempt/attempt_folder.ts";
+import { livesHere, readLease } from "../../attempt/lease.ts";
+import { endRemains } from "../../attempt/remains.ts";
+import { addSlots, lacks, NO_SLOTS } from "../slots.ts";
+import { wrapperWords } from "../wrapper_words.ts";
+import type { Devices } from "./devices.ts";
+
+/** A line of the books: an attempt that was started, and what it holds until its processes are gone. */
+interface Entry {
+  readonly folder: string;
+  readonly slots: Slots;
+  readonly cards: readonly string[];
+  /** When, in milliseconds. */
+  readonly started: number;
+}
+
+/** Milliseconds in which a wrapper takes its lease, on a machine that is busy. */
+const STARTING_MS = 20_000;
+
+/** Milliseconds after which slots that another process gave back are seen. */
+const LOOK_MS = 250;
+
+/** Whether an attempt that was started still holds its slots. */
+function holds({ folder, started }: Entry): boolean {
+  if (endOf(folder) !== null) return false;
+  const lease = readLease(folder);
+  return lease === null ? Date.now() - started < STARTING_MS : livesHere(lease) !== false;
+}
+
+export class LocalEngine implements Engine, Disposable {
+  readonly name = "local";
+  /** Submitted here and not begun, in their order; their variables are kept nowhere else. */
+  readonly #waiting = new Map<Handle, Attempt>();
+  #looking: ReturnType<typeof setTimeout> | undefined;
+  #last: Promise<unknown> = Promise.resolve();
+
+  /** `books`: a folder that all have who submit jobs on this machine. */
+  constructor(readonly books: string, readonly devices: Devices) {
+    mkdirSync(books, { recursive: true });
+  }
+
+  async submit(attempt: Attempt): Promise<Handle> {
+    const { id, folder, slots } = attempt;
+    attemptName(attempt);
+    const lacking = lacks(slots, this.devices.slots);
+    if (lacking !== null) {
+      throw new EngineError(
+        "refused",
+        `Cannot run ${id} here: it needs ${lacking} on this machine`,
+      );
+    }
+    writeRequest(attempt);
+    if ((await this.#state(folder)).state === "unknown") this.#waiting.set(folder, attempt);
+    await this.#startWhatFits();
+    return folder;
+  }
+
+  async states(handles: readonly Handle[]): Promise<ReadonlyMap<Handle, EngineState>> {
+    await this.#startWhatFits();
+    const states = handles.map(async (one) => [one, await this.#state(one)] as const);
+    return new Map(await Promise.all(states));
+  }
+
+  async #state(folder: Handle): Promise<EngineState> {
+    const end = endOf(folder);
+    if (end !== null) return end;
+    const asked = this.#waiting.get(folder);
+    if (asked !== undefined) {
+      const { free } = await this.capacity();
+      const lacking = lacks(asked.slots, free);
+      return {
+        state: "queued",
+        reason: lacking === null ? null : `it needs ${lacking} that are free`,
+      };
+    }
+    const lease = readLease(folder);
+    if (lease === null) return this.#notBegun(folder);
+    const lives = livesHere(lease);
+    if (lives === null) return { state: "unknown", reason: `it was begun on ${lease.host}` };
+    if (isAlive(lease)) return { state: "running" };
+    await endRemains(lease.token); // its wrapper was killed: nobody else ends what that had started
+    return endOf(folder) ?? {
+      ...{ state: "ended", how: "lost", code: null },
+      reason: "its wrapper was killed before it wrote a result",
+    };
+  }
+
+  #notBegun(folder: Handle): EngineState {
+    if (this.#entries().some((one) => one.folder === folder)) {
+      return { state: "queued", reason: "it is being started" };
+    }
+    if (readAsked(folder) === "cancel") return { state: "ended", how: "cancelled", code: null };
+    return {
+      state: "unknown",
+      reason: "nobody here has it: who submitted it ended before it began",
+    };
+  }
+
+  logs(handle: Handle, from: number) {
+    return Promise.resolve(readLog(handle, from));
+  }
+
+  /** One that has not begun has nothing to save: it is taken back. */
+  save(handle: Handle): Promise<void> {
+    return this.#ask(handle, this.#waiting.has(handle) ? "cancel" : "save");
+  }
+
+  cancel(handle: Handle): Promise<void> {
+    return this.#ask(handle, "cancel");
+  }
+
+  // deno-lint-ignore require-await -- what it throws is the promise's
+  async #ask(handle: Handle, asked: Asked): Promise<void> {
+    askFor(handle, asked);
+    if (asked === "cancel") this.#waiting.delete(handle);
+  }
+
+  capacity() {
+    const { slots: total, machine } = this.devices;
+    const taken = this.#entries().reduce((sum, { slots }) => addSlots(sum, slots), NO_SLOTS);
+    return Promise.resolve({ total, free: addSlots(total, taken, -1), largest: total, machine });
+  }
+
+  find(id: string): Promise<Handle[]> {
+    const begun = this.#entries().map(({ folder }) => folder);
+    const known = new Set([...begun, ...this.#waiting.keys()]);
+    return Promise.resolve([...known].filter((folder) => readRequest(folder)?.id === id));
+  }
+
+  /** What was started and still holds its slots. */
+  #entries(): Entry[] {
+    return this.#names().flatMap((name) => readWhole<Entry>(join(this.books, name)) ?? []).filter(
+      holds,
+    );
+  }
+
+  #names(): string[] {
+    return readdirSync(this.books).filter((name) => name.endsWith(".json"));
+  }
+
+  /** Starts in order what has room, for all who submit here one after the other. */
+  #startWhatFits(): Promise<void> {
+    const next = this.#last.then(() =>
+      this.#waiting.size === 0
+        ? undefined
+        : withFileLock(join(this.books, "lock"), {}, () => this.#startSome())
+    );
+    this.#last = next.catch(() => {}); // who asked hears of it
+    return next;
+  }
+
+  async #startSome(): Promise<void> {
+    for (const name of this.#names()) {
+      const entry = readWhole<Entry>(join(this.books, name));
+      if (entry !== null && !holds(entry)) rmSync(join(this.books, name), { force: true });
+    }
+    for (const attempt of [...this.#waiting.values()]) {
+      const { free } = await this.capacity();
+      if (this.#isOver(attempt.folder)) this.#waiting.delete(attempt.folder);
+      else if (lacks(attempt.slots, free) === null) this.#start(attempt);
+    }
+    clearTimeout(this.#looking);
+    if (this.#waiting.size === 0) return;
+    this.#looking = setTimeout(() => void this.#startWhatFits().catch(() => {}), LOOK_MS);
+    this.#looking.unref();
+  }
+
+  /** Whether another process has begun it or taken it back meanwhile. */
+  #isOver(folder: Handle): boolean {
+    return readAsked(folder) === "cancel" || endOf(folder) !== null || readLease(folder) !== null ||
+      this.#entries().some((one) => one.folder === folder);
+  }
+
+  #start(attempt: Attempt): void {
+    const { folder, slots } = attempt;
+    const taken = new Set(this.#entries().flatMap(({ cards }) => cards));
+    const cards = this.devices.cards.filter((card) => !taken.has(card)).slice(0, slots.gpu);
+    // Before it begins: one who is killed between the two has its slots held too long, not given twice.
+    const entry: Entry = { folder, slots, cards, started: Date.now() };
+    writeWhole(join(this.books, `${attemptName(attempt)}.json`), entry);
+    const visible = this.devices.cards.length === 0
+      ? {}
+      : { CUDA_VISIBLE_DEVICES: cards.join(",") };
+    const child = startChild({
+      argv: wrapperWords(folder),
+      env: { ...attempt.env, ...visible },
+      log: attemptPaths(folder).log,
+      ...{ append: true, output: "log", ends_itself: true },
+    });
+    child.unref(); // it goes on without this process
+    this.#waiting.delete(folder);
+    void child.exited.then(() => this.#startWhatFits()).catch(() => {});
+  }
+
+  /** What was not begun is nobody's from now on; what runs goes on. */
+  [Symbol.dispose](): void {
+    clearTimeout(this.#looking);
+    this.#waiting.clear();
+  }
+}

@@ -1,0 +1,19 @@
+import type { Slots } from "../../../core/jobs/engine.ts";
+
+export const NO_SLOTS: Slots = { cpu: 0, gpu: 0, memory_gb: 0 };
+
+/** Slots together, or what is left of the first; memory that nobody told counts as none. */
+export function addSlots(a: Slots, b: Slots, sign: 1 | -1 = 1): Slots {
+  const memory = (a.memory_gb ?? 0) + sign * (b.memory_gb ?? 0);
+  return { cpu: a.cpu + sign * b.cpu, gpu: a.gpu + sign * b.gpu, memory_gb: memory };
+}
+
+/** Why slots are not within others, as `2 cards, of 1 there`; null: they are. */
+export function lacks(asked: Slots, there: Slots): string | null {
+  const say = (n: number, one: string) => `${n} ${one}${n === 1 ? "" : "s"}`;
+  if (asked.gpu > there.gpu) return `${say(asked.gpu, "card")}, of ${there.gpu}`;
+  if (asked.cpu > there.cpu) return `${say(asked.cpu, "thread")}, of ${there.cpu}`;
+  const memory = there.memory_gb;
+  if (memory === null || (asked.memory_gb ?? 0) <= memory) return null;
+  return `${asked.memory_gb} GB of memory, of ${Math.round(10 * memory) / 10}`;
+}
