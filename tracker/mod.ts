@@ -42,7 +42,8 @@ export type { RunStudyOptions, Strategy } from "./session/drive_study.ts";
 export { UsageError };
 export { LocalEngine } from "./jobs/engines/local/local_engine.ts";
 export { findDevices } from "./jobs/engines/local/devices.ts";
-export { watchLeases } from "./jobs/attempt/lease.ts";
+export { closeAttempt, watchLeases } from "./jobs/attempt/lease.ts";
+export { seenAttempt } from "./jobs/attempt/attempt_state.ts";
 export { openStore, type Store } from "./store/store.ts";
 
 // A kernel prints the stack of what a cell throws: of a mistake it is the sentence alone.

@@ -28,26 +28,6 @@ export interface Attempt {
 /** The attempt's folder: what an engine must keep of it lies there, for whoever drives it next. */
 export type Handle = string;
 
-/** What came of an attempt, written by its own wrapper once nothing of it runs any more: this alone decides. */
-export interface AttemptResult {
-  readonly id: string;
-  readonly attempt: number;
-  /** Of the one start that ran it. */
-  readonly token: string;
-  /** `done`: it ended by itself, well or not. `saved`: it was asked to end in good order. */
-  readonly how: "done" | "saved" | "cancelled" | "timeout";
-  /** Null: a signal ended it, or it could not be started. */
-  readonly code: number | null;
-  readonly signal: string | null;
-  /** Why it could not be started. */
-  readonly not_started: string | null;
-  /** From its start to the end of all that it had started. */
-  readonly seconds: number;
-}
-
-/** Who holds an attempt. `stale`: somebody did, and is gone with all that it started, as far as can be seen. */
-export type LeaseState = "none" | "fresh" | "stale";
-
 /** How an attempt stands as its engine sees it: a hint. What its folder holds decides. */
 export type EngineState =
   | { readonly state: "queued"; readonly reason: string | null }

@@ -10,7 +10,8 @@ import {
   readAsked,
   readResult,
 } from "../../../tracker/jobs/attempt/attempt_folder.ts";
-import { readLease, watchLeases } from "../../../tracker/jobs/attempt/lease.ts";
+import { seenAttempt } from "../../../tracker/jobs/attempt/attempt_state.ts";
+import { closeAttempt, readLease, watchLeases } from "../../../tracker/jobs/attempt/lease.ts";
 
 /** An engine that runs, and the disk that it shares. */
 export interface EngineWorld {
@@ -124,7 +125,7 @@ export const CASES: Readonly<Record<string, Case>> = {
 
   "it ends with its program's exit code or signal": async (world) => {
     const { engine, when } = driving(world);
-    const lines = { "exit 0": 0, "exit 7": 7, "kill -9 $$": 9 };
+    const lines = { "exit 0": 0, "echo last words; exit 7": 7, "kill -9 $$": 9 };
     const handles = await Promise.all(
       Object.keys(lines).map((line) => engine.submit(attemptOf(world, line))),
     );
@@ -141,6 +142,14 @@ export const CASES: Readonly<Record<string, Case>> = {
     const state = await when(missing, "ended");
     assert.ok(state.state === "ended" && state.how === "lost", JSON.stringify(state));
     assert.match(state.reason!, /no such program|\/no\/such\/program/);
+    const seen = [...handles, missing].map((one) => seenAttempt(one, watchLeases()).result!);
+    assert.deepEqual(seen.map(({ how, code }) => [how, code]), [
+      ["done", 0],
+      ["failed", 7],
+      ["failed", null],
+      ["failed", null],
+    ]);
+    assert.match(seen[1]!.reason, /^exit code 7: last words$/);
   },
 
   "a large log is read in pieces from any offset": async (world) => {
@@ -276,6 +285,7 @@ export const CASES: Readonly<Record<string, Case>> = {
     assert.ok(state.state === "ended" && ["lost", "exit", "signal"].includes(state.how));
     await gone(pid);
     assert.deepEqual([readResult(handle), leases(handle)], [null, "stale"]);
+    assert.equal(closeAttempt(handle), false, "somebody has begun it");
     await engine.submit(attempt);
     await delay(1000);
     assert.deepEqual(linesOf(runs), ["began"], "an attempt is started once");
@@ -292,6 +302,23 @@ export const CASES: Readonly<Record<string, Case>> = {
     for (const name of readdirSync(handle)) {
       assert.doesNotMatch(readFileSync(join(handle, name), "utf8"), /do-not-keep-me/, name);
     }
+  },
+
+  "an attempt that was closed before it began never begins": async (world) => {
+    const { engine, stateOf } = driving(world);
+    const runs = join(world.root, `runs-${++made}`);
+    const attempt = attemptOf(world, `echo began >> ${runs}`);
+    assert.ok(closeAttempt(attempt.folder) && closeAttempt(attempt.folder));
+    await engine.submit(attempt);
+    await delay(500);
+    assert.deepEqual(await stateOf(attempt.folder), {
+      ...{ state: "ended", how: "cancelled", code: null },
+    });
+    const seen = seenAttempt(attempt.folder, watchLeases());
+    assert.deepEqual([seen, linesOf(runs)], [
+      { result: null, lease: "closed", progress: null },
+      [],
+    ]);
   },
 
   "more than any machine has is refused before it is submitted": async (world) => {

@@ -10,14 +10,8 @@
  * | `result.json`  | what came of it, written when nothing of it runs any more: this alone decides |
  */
 import { closeSync, fstatSync, openSync, readSync } from "node:fs";
-import { constants } from "node:os";
 import { join } from "node:path";
-import {
-  type Attempt,
-  type AttemptResult,
-  EngineError,
-  type EngineState,
-} from "../../../core/jobs/engine.ts";
+import { type Attempt, EngineError } from "../../../core/jobs/engine.ts";
 import { readWhole, writeWhole } from "../../../python-backends/whole_file.ts";
 
 /** How an attempt is asked to end. */
@@ -28,6 +22,23 @@ export type Request = Pick<Attempt, "id" | "attempt" | "argv" | "seconds"> & {
   /** The folder that relative paths of the words are below. */
   readonly cwd: string;
 };
+
+/** What the wrapper wrote. */
+export interface Written {
+  readonly id: string;
+  readonly attempt: number;
+  /** Of the one start that ran it. */
+  readonly token: string;
+  /** `done`: it ended by itself, well or not. `saved`: it was asked to end in good order. */
+  readonly how: "done" | "saved" | "cancelled" | "timeout";
+  /** Null: a signal ended it, or it could not be started. */
+  readonly code: number | null;
+  readonly signal: string | null;
+  /** Why it could not be started. */
+  readonly not_started: string | null;
+  /** From its start to the end of all that it had started. */
+  readonly seconds: number;
+}
 
 export function attemptPaths(folder: string) {
   const at = (name: string) => join(folder, name);
@@ -73,8 +84,8 @@ export function readRequest(folder: string): Request | null {
   return readWhole<Request>(attemptPaths(folder).request);
 }
 
-export function readResult(folder: string): AttemptResult | null {
-  return readWhole<AttemptResult>(attemptPaths(folder).result);
+export function readResult(folder: string): Written | null {
+  return readWhole<Written>(attemptPaths(folder).result);
 }
 
 /** Asks for an attempt's end, whichever engine has it: the wrapper looks twice a second. */
@@ -90,18 +101,6 @@ export function readAsked(folder: string): Asked | null {
   } catch {
     return null;
   }
-}
-
-/** What an attempt's own files say of its end, whatever its engine knows; null: nothing yet. */
-export function endOf(folder: string): EngineState | null {
-  const result = readResult(folder);
-  if (result === null) return null;
-  const { how, code, signal, not_started } = result;
-  if (how === "cancelled") return { state: "ended", how, code };
-  if (not_started !== null) return { state: "ended", how: "lost", code, reason: not_started };
-  if (signal === null) return { state: "ended", how: "exit", code };
-  const number = constants.signals[signal as NodeJS.Signals] ?? null;
-  return { state: "ended", how: "signal", code: number, reason: signal };
 }
 
 /** Bytes of a log that one question is given at most. */

@@ -1,5 +1,5 @@
-import { readFileSync, readlinkSync, statSync } from "node:fs";
-import type { LeaseState } from "../../../core/jobs/engine.ts";
+import { mkdirSync, readFileSync, readlinkSync, statSync } from "node:fs";
+import type { AttemptSeen } from "../../../core/jobs/ports.ts";
 import { isAlive, type LockOwner, thisProcess } from "../../../python-backends/file_lock.ts";
 import { readWhole } from "../../../python-backends/whole_file.ts";
 import { attemptPaths, readResult } from "./attempt_folder.ts";
@@ -30,14 +30,31 @@ function thisMachine(): string {
 
 /** Takes an attempt for this process; null: it was taken before, be it that it has ended since. */
 export function takeLease(folder: string): Lease | null {
-  const { lease: path } = attemptPaths(folder);
   if (readResult(folder) !== null) return null;
   const lease = { ...thisProcess(), token: crypto.randomUUID(), machine: thisMachine() };
+  return writeOnce(attemptPaths(folder).lease, lease) ? lease : null;
+}
+
+/** Takes an attempt for nobody, so that no start of it runs; false: somebody has begun it. */
+export function closeAttempt(folder: string): boolean {
+  mkdirSync(folder, { recursive: true });
+  return writeOnce(attemptPaths(folder).lease, CLOSED) || isClosed(folder);
+}
+
+const CLOSED = { closed: true };
+
+/** Whether an attempt was taken for nobody. */
+export function isClosed(folder: string): boolean {
+  const lease = readWhole<object>(attemptPaths(folder).lease);
+  return lease !== null && "closed" in lease;
+}
+
+function writeOnce(path: string, lease: object): boolean {
   let file: Deno.FsFile;
   try {
     file = Deno.openSync(path, { write: true, createNew: true });
   } catch (error) {
-    if (error instanceof Deno.errors.AlreadyExists) return null;
+    if (error instanceof Deno.errors.AlreadyExists) return false;
     throw error;
   }
   using _file = file;
@@ -48,7 +65,7 @@ export function takeLease(folder: string): Lease | null {
     Deno.removeSync(path); // a full disk: whoever tries again finds no half of it
     throw error;
   }
-  return lease;
+  return true;
 }
 
 /** Shows that the holder lives, until disposed of. */
@@ -66,7 +83,7 @@ export function renewLease(folder: string): Disposable {
 
 /** Who took an attempt; null: nobody did, or nobody knows who. */
 export function readLease(folder: string): Lease | null {
-  return readWhole<Lease>(attemptPaths(folder).lease);
+  return isClosed(folder) ? null : readWhole<Lease>(attemptPaths(folder).lease);
 }
 
 /** Whether a lease's process or anything that it started lives; null: on another machine, which nobody sees here. */
@@ -82,7 +99,7 @@ export function livesHere(lease: Lease): boolean | null {
  */
 export function watchLeases(
   now: () => number = () => performance.now(),
-): (folder: string) => LeaseState {
+): (folder: string) => AttemptSeen["lease"] {
   const seen = new Map<string, { renewed: number; since: number }>();
   return (folder) => {
     let renewed: number;
@@ -91,6 +108,7 @@ export function watchLeases(
     } catch {
       return "none";
     }
+    if (isClosed(folder)) return "closed";
     const lease = readLease(folder);
     const lives = lease === null ? null : livesHere(lease);
     if (lives !== null) return lives ? "fresh" : "stale";

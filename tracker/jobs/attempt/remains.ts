@@ -5,9 +5,8 @@ import { sendSignal } from "../../../python-backends/child/process_group.ts";
 /** The variable by which all that an attempt starts is found, in whichever group or session it is. */
 export const MARKER = "PARE_ATTEMPT";
 
-/** Processes of this machine that a start of an attempt left, by its token. */
-export function remains(token: string): number[] {
-  const marked = `${MARKER}=${token}`;
+/** Processes of this machine, but for this one, that have a word among those of a file of /proc. */
+function processesWith(file: "environ" | "cmdline", word: string): number[] {
   let names: string[];
   try {
     names = readdirSync("/proc");
@@ -16,11 +15,21 @@ export function remains(token: string): number[] {
   }
   return names.filter((name) => /^\d+$/.test(name) && Number(name) !== Deno.pid).filter((pid) => {
     try {
-      return readFileSync(`/proc/${pid}/environ`, "utf8").split("\0").includes(marked);
+      return readFileSync(`/proc/${pid}/${file}`, "utf8").split("\0").includes(word);
     } catch {
       return false; // ended meanwhile, or another user's
     }
   }).map(Number);
+}
+
+/** Processes of this machine that a start of an attempt left, by its token. */
+export function remains(token: string): number[] {
+  return processesWith("environ", `${MARKER}=${token}`);
+}
+
+/** Whether a wrapper was started for a folder, be it that it has not taken the lease yet. */
+export function hasWrapper(folder: string): boolean {
+  return processesWith("cmdline", folder).length > 0;
 }
 
 /** Kills them, and what they start meanwhile; settles when none is left, or none heeds it. */

@@ -8,11 +8,16 @@
  */
 import { resolve } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import type { AttemptResult } from "../../../core/jobs/engine.ts";
 import { TAKEN } from "../../../python-backends/child/child_folder.ts";
 import { type Child, startChild } from "../../../python-backends/child/start_child.ts";
 import { writeWhole } from "../../../python-backends/whole_file.ts";
-import { attemptPaths, readAsked, readRequest, type Request } from "./attempt_folder.ts";
+import {
+  attemptPaths,
+  readAsked,
+  readRequest,
+  type Request,
+  type Written,
+} from "./attempt_folder.ts";
 import { type Lease, renewLease, takeLease } from "./lease.ts";
 import { endRemains, MARKER } from "./remains.ts";
 
@@ -47,7 +52,7 @@ function ending(child: Child): { ask(why: Why): void; readonly why: Why | null }
 }
 
 /** Runs the program to its end and to that of all that it started. */
-async function run(folder: string, request: Request, lease: Lease): Promise<AttemptResult> {
+async function run(folder: string, request: Request, lease: Lease): Promise<Written> {
   const { id, attempt, argv, cwd, seconds } = request;
   const began = performance.now();
   const { token } = lease;
@@ -86,7 +91,7 @@ async function run(folder: string, request: Request, lease: Lease): Promise<Atte
 }
 
 /** Waits where the disk is full: without a result all would be done again. */
-async function finish(folder: string, result: AttemptResult): Promise<void> {
+async function finish(folder: string, result: Written): Promise<void> {
   for (let tries = 1;; tries++) {
     try {
       return writeWhole(attemptPaths(folder).result, result);

@@ -13,21 +13,26 @@ import {
   type Slots,
 } from "../../../../core/jobs/engine.ts";
 import { startChild } from "../../../../python-backends/child/start_child.ts";
-import { isAlive, withFileLock } from "../../../../python-backends/file_lock.ts";
+import {
+  isAlive,
+  type LockOwner,
+  thisProcess,
+  withFileLock,
+} from "../../../../python-backends/file_lock.ts";
 import { readWhole, writeWhole } from "../../../../python-backends/whole_file.ts";
 import {
   type Asked,
   askFor,
   attemptName,
   attemptPaths,
-  endOf,
   readAsked,
   readLog,
   readRequest,
   writeRequest,
 } from "../../attempt/attempt_folder.ts";
+import { endOf } from "../../attempt/attempt_state.ts";
 import { livesHere, readLease } from "../../attempt/lease.ts";
-import { endRemains } from "../../attempt/remains.ts";
+import { endRemains, hasWrapper } from "../../attempt/remains.ts";
 import { addSlots, lacks, NO_SLOTS } from "../slots.ts";
 import { wrapperWords } from "../wrapper_words.ts";
 import type { Devices } from "./devices.ts";
@@ -37,21 +42,23 @@ interface Entry {
   readonly folder: string;
   readonly slots: Slots;
   readonly cards: readonly string[];
+  readonly started_by: LockOwner;
   /** When, in milliseconds. */
   readonly started: number;
 }
 
-/** Milliseconds in which a wrapper takes its lease, on a machine that is busy. */
-const STARTING_MS = 20_000;
+/** Milliseconds in which who writes a line starts the wrapper. */
+const STARTING_MS = 1000;
 
 /** Milliseconds after which slots that another process gave back are seen. */
 const LOOK_MS = 250;
 
 /** Whether an attempt that was started still holds its slots. */
-function holds({ folder, started }: Entry): boolean {
+function holds({ folder, started, started_by }: Entry): boolean {
   if (endOf(folder) !== null) return false;
   const lease = readLease(folder);
-  return lease === null ? Date.now() - started < STARTING_MS : livesHere(lease) !== false;
+  if (lease !== null) return livesHere(lease) !== false;
+  return (Date.now() - started < STARTING_MS && isAlive(started_by)) || hasWrapper(folder);
 }
 
 export class LocalEngine implements Engine, Disposable {
@@ -203,7 +210,7 @@ export class LocalEngine implements Engine, Disposable {
     const taken = new Set(this.#entries().flatMap(({ cards }) => cards));
     const cards = this.devices.cards.filter((card) => !taken.has(card)).slice(0, slots.gpu);
     // Before it begins: one who is killed between the two has its slots held too long, not given twice.
-    const entry: Entry = { folder, slots, cards, started: Date.now() };
+    const entry: Entry = { folder, slots, cards, started_by: thisProcess(), started: Date.now() };
     writeWhole(join(this.books, `${attemptName(attempt)}.json`), entry);
     const visible = this.devices.cards.length === 0
       ? {}

@@ -1,0 +1,48 @@
+import { constants } from "node:os";
+import type { EngineState } from "../../../core/jobs/engine.ts";
+import type { AttemptResult, AttemptSeen } from "../../../core/jobs/ports.ts";
+import { logTail } from "../../../python-backends/child/log_tail.ts";
+import { attemptPaths, readResult, type Written } from "./attempt_folder.ts";
+import { isClosed } from "./lease.ts";
+
+/** What an attempt's own files say of its end, whatever its engine knows; null: nothing yet. */
+export function endOf(folder: string): EngineState | null {
+  const result = readResult(folder);
+  if (result === null) {
+    return isClosed(folder) ? { state: "ended", how: "cancelled", code: null } : null;
+  }
+  const { how, code, signal, not_started } = result;
+  if (how === "cancelled") return { state: "ended", how, code };
+  if (not_started !== null) return { state: "ended", how: "lost", code, reason: not_started };
+  if (signal === null) return { state: "ended", how: "exit", code };
+  const number = constants.signals[signal as NodeJS.Signals] ?? null;
+  return { state: "ended", how: "signal", code: number, reason: signal };
+}
+
+/** What another try may find otherwise. */
+const PASSING = /No space left on device|ENOSPC|Stale file handle/i;
+
+/** What came of an attempt, with its last words where it failed. */
+function resultOf(folder: string, written: Written): AttemptResult {
+  const { how, code, signal, not_started, seconds } = written;
+  const words = logTail(attemptPaths(folder).log, 3).replaceAll("\n", "; ");
+  const last = words === "" ? "" : `: ${words}`;
+  const passing = PASSING.test(words);
+  const failed = (reason: string) => ({ how: "failed", code, reason, seconds, passing }) as const;
+  if (how === "timeout") return failed(`it was ended after ${Math.round(seconds)} s, as asked`);
+  if (how !== "done") return { how, code, reason: `it was ${how}`, seconds, passing: false };
+  if (not_started !== null) return failed(not_started);
+  if (signal !== null) return { ...failed(`${signal} ended it${last}`), passing: true };
+  if (code !== 0) return failed(`exit code ${code}${last}`);
+  return { how, code, reason: "it has ended well", seconds, passing: false };
+}
+
+/** What an attempt's folder says; `leases` is a `watchLeases()` that lives as long as who looks. */
+export function seenAttempt(
+  folder: string,
+  leases: (folder: string) => AttemptSeen["lease"],
+): AttemptSeen {
+  const lease = leases(folder);
+  const written = readResult(folder); // last: it may have ended meanwhile
+  return { lease, result: written === null ? null : resultOf(folder, written), progress: null };
+}
