@@ -9,7 +9,9 @@ import type { Queue } from "./queue_state.ts";
 /** A limit with what it has seen. Hours. */
 export interface BudgetRow extends BudgetLimit {
   readonly spent: number;
-  /** Of attempts under way: what they have had and what they are expected to have still. */
+  /** Of attempts under way: what they have had. */
+  readonly had: number;
+  /** Of these: what they are expected to have in all. */
   readonly under_way: number;
   /** Of jobs in line: what they are expected to have. */
   readonly waiting: number;
@@ -42,8 +44,7 @@ function underWay(queue: Queue, limit: BudgetLimit, now: number): { had: number;
 
 function spentSeconds(queue: Queue, limit: BudgetLimit): number {
   let sum = 0;
-  for (const [key, seconds] of queue.spent) {
-    const [machine, study] = JSON.parse(key) as [string, string | null];
+  for (const { machine, study, seconds } of queue.spent.values()) {
     if (covers(limit, machine, study)) sum += seconds;
   }
   return sum;
@@ -53,12 +54,13 @@ function spentSeconds(queue: Queue, limit: BudgetLimit): number {
 export function budgetRows(queue: Queue, now: number): BudgetRow[] {
   return queue.budgets.map((limit) => {
     const spent = spentSeconds(queue, limit) / 3600;
-    const under_way = underWay(queue, limit, now).all / 3600;
+    const { had, all } = underWay(queue, limit, now);
+    const under_way = all / 3600;
     const waiting = Object.values(queue.lines).flat()
       .filter((job) => job.state === "waiting" && covers(limit, null, job.asked.study))
       .reduce((sum, job) => sum + secondsToCome(queue, job) * chargeOf(job.slots) / 3600, 0);
     const left = limit.hours - limit.reserve_hours - spent - under_way - waiting;
-    return { ...limit, spent, under_way, waiting, left };
+    return { ...limit, spent, had: had / 3600, under_way, waiting, left };
   });
 }
 

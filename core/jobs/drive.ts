@@ -85,9 +85,14 @@ async function observe(ports: QueuePorts, queue: Queue): Promise<Observed> {
   return { engines, attempts };
 }
 
-/** What an engine that refused an attempt holds of it all the same; null: nothing. */
-async function takenAllTheSame(engine: Engine, id: string, job: Job): Promise<Handle | null> {
-  const known = new Set(job.attempts.map(({ handle }) => handle));
+/** What an engine holds of an attempt whose submission got no answer, or a refusal; null: nothing. */
+async function heldByEngine(
+  engine: Engine,
+  id: string,
+  { job, attempt }: Instruction,
+): Promise<Handle | null> {
+  const earlier = job.attempts.filter(({ number }) => number !== attempt.number);
+  const known = new Set(earlier.map(({ handle }) => handle));
   const handles = await engine.find(id);
   return handles.findLast((handle) => !known.has(handle)) ?? null;
 }
@@ -98,8 +103,9 @@ async function submit(
   ports: QueuePorts,
   engine: Engine,
   { queue, seen }: Decided,
-  { job, attempt }: Instruction,
+  instruction: Instruction,
 ): Promise<JobEvent[]> {
+  const { job, attempt } = instruction;
   const at = () => new Date(ports.clock()).toISOString();
   const key = { job_id: job.job_id, attempt: attempt.number };
   const id = engineId(queue, job);
@@ -122,12 +128,12 @@ async function submit(
   try {
     const { slots } = attempt;
     const earlier = seen.attempts.get(job.job_id)?.attempt === attempt.number;
-    const found = earlier ? await takenAllTheSame(engine, id, job) : null;
+    const found = earlier ? await heldByEngine(engine, id, instruction) : null;
     const handle = found ?? await engine.submit({ ...asked, slots, seconds: null });
     return [{ type: "attempt_submitted", at: at(), ...key, handle }];
   } catch (error) {
     if (!(error instanceof EngineError) || error.kind === "down") throw error;
-    const handle = await takenAllTheSame(engine, id, job);
+    const handle = await heldByEngine(engine, id, instruction);
     if (handle !== null) return [{ type: "attempt_submitted", at: at(), ...key, handle }];
     if (!await ports.files.close(key)) return [];
     const { message: reason } = error;

@@ -61,12 +61,13 @@ function callsFor(
   now: number,
 ): Instruction["call"][] {
   if (result !== null || lease === "stale" || lease === "closed") return []; // settled next turn
+  const unnamed = attempt.handle === null;
+  const up = queue.engines.get(attempt.engine)?.down === null;
+  if (lease === "fresh" && unnamed) return up ? ["submit"] : []; // its answer was lost
   if (attempt.stop !== null) return stopCalls(attempt, lease, now);
   if (lease === "fresh") return [];
   if (givenUp(queue, attempt, engine, now)) return ["close"];
-  return attempt.handle === null && queue.engines.get(attempt.engine)?.down === null
-    ? ["submit"]
-    : [];
+  return unnamed && up ? ["submit"] : [];
 }
 
 const UNSEEN: Pick<SeenAttempt, "files" | "engine"> = {

@@ -23,7 +23,7 @@ import {
   type Queue,
 } from "./queue_state.ts";
 import { fits, lacking, minus, plus } from "./slots.ts";
-import { allDown, couldHold, noSlot, notReady, passing, type Wait } from "./waits.ts";
+import { allDown, couldHold, holdersOn, noSlot, notReady, passing, type Wait } from "./waits.ts";
 
 /** A job that waits for its slots is passed so often, and then by nobody. */
 const MOST_PASSES = 8;
@@ -73,7 +73,11 @@ interface Room {
   wanted: boolean;
   /** Attempts that hold slots of it. */
   readonly held: Held[];
+  /** Who holds its threads and cards, once somebody asked. */
+  readonly holders: Map<"cpu" | "gpu", string>;
 }
+
+const UNTOLD: Wait = passing("waits for slots");
 
 class LineReader {
   readonly begins: Begin[] = [];
@@ -84,6 +88,8 @@ class LineReader {
   constructor(
     readonly queue: Queue,
     readonly now: number,
+    /** Somebody wants to know why a job waits. */
+    readonly explains: boolean,
   ) {
     this.rooms = [...queue.engines.values()].filter(({ down }) => down === null).map((engine) => ({
       engine,
@@ -91,6 +97,7 @@ class LineReader {
       claim: null,
       wanted: false,
       held: [],
+      holders: new Map(),
     }));
     for (const job of queue.under_way.values()) {
       const attempt = attemptOf(job)!;
@@ -119,7 +126,7 @@ class LineReader {
     const room = wanted.find((room) => this.#mayEnter(job, room));
     if (room !== undefined) return this.#begin(job, room);
     if (job.priority !== "P2") { for (const room of allowed) room.wanted = true; }
-    const why = this.#why(job, wanted.length === 0 ? allowed : wanted);
+    const why = this.explains ? this.#why(job, wanted.length === 0 ? allowed : wanted) : UNTOLD;
     if (job.priority !== "P0" || !this.#makeRoom(job, allowed)) this.#claim(job, allowed);
     return why;
   }
@@ -145,8 +152,12 @@ class LineReader {
   #why({ slots, priority }: Job, rooms: readonly Room[]): Wait {
     const kept = rooms.find(({ free }) => fits(slots, free));
     if (kept === undefined) {
-      const { engine, free } = rooms[0]!;
-      return noSlot(this.queue, slots, engine, free);
+      const { engine, free, holders } = rooms[0]!;
+      return noSlot(slots, engine, free, (of) => {
+        const known = holders.get(of) ?? holdersOn(this.queue, engine, of);
+        holders.set(of, known);
+        return known;
+      });
     }
     if (priority === "P2" && kept.wanted) return passing("begins when no P0 or P1 waits for slots");
     const { job } = kept.claim!;
@@ -247,13 +258,17 @@ function compareLosses(a: readonly Held[], b: readonly Held[]): number {
   return higher(a) - higher(b) || a.length - b.length;
 }
 
+const NOTHING: Plan = { begins: [], saves: [] };
+
 /** Reads the line once. `told` hears of every waiting job that does not begin why it does not. */
 export function planLine(
   queue: Queue,
   now: number,
   told: ((job: Job, wait: Wait) => void) | null,
 ): Plan {
-  const reader = new LineReader(queue, now);
+  const { P0, P1, P2 } = queue.lines;
+  if (P0.length + P1.length + P2.length === queue.under_way.size) return NOTHING; // nobody waits
+  const reader = new LineReader(queue, now, told !== null);
   for (const priority of PRIORITIES) {
     for (const job of queue.lines[priority]) {
       if (told === null && priority !== "P0" && reader.full) return reader;

@@ -114,6 +114,13 @@ export interface BudgetLimit {
   readonly reserve_hours: number;
 }
 
+/** What attempts that are over took of a kind of machine, for a study. */
+export interface Charged {
+  readonly machine: string;
+  readonly study: string | null;
+  readonly seconds: number;
+}
+
 /** What jobs of one kind and size took: sums over the logarithms of their seconds. */
 export interface Durations {
   readonly jobs: number;
@@ -138,8 +145,8 @@ export interface Queue {
   readonly left_behind: ReadonlyMap<string, Job>;
   readonly engines: ReadonlyMap<string, KnownEngine>;
   readonly budgets: readonly BudgetLimit[];
-  /** Seconds charged, by `chargeKey` of machine and study. */
-  readonly spent: ReadonlyMap<string, number>;
+  /** By `chargeKey` of machine and study. */
+  readonly spent: ReadonlyMap<string, Charged>;
   /** By `sizeKey` of kind and size. */
   readonly durations: ReadonlyMap<string, Durations>;
 }
@@ -161,11 +168,11 @@ export function emptyQueue(): Queue {
 }
 
 export function chargeKey(machine: string, study: string | null): string {
-  return JSON.stringify([machine, study]);
+  return `${machine}\n${study ?? ""}`;
 }
 
 export function sizeKey(work_kind: string, size: string): string {
-  return JSON.stringify([work_kind, size]);
+  return `${work_kind}\n${size}`;
 }
 
 /** Slot seconds that an attempt is charged for a second: of each card, or of wall time without any. */

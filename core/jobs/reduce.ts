@@ -55,7 +55,10 @@ function endJob(
   { at, reason }: { at: number; reason: string },
 ): void {
   leaveLine(queue, job);
-  Object.assign(job, { state, reason, ended: at, not_before: null });
+  job.state = state;
+  job.reason = reason;
+  job.ended = at;
+  job.not_before = null;
 }
 
 function takeSlots(queue: Draft<Queue>, engine: string, slots: Slots, sign: 1 | -1): void {
@@ -70,16 +73,29 @@ function usedOn(queue: Queue, engine: string): Slots {
 }
 
 function submit(queue: Draft<Queue>, event: EventOf<"submitted">): void {
-  const { type: _, at, job_id, ...asked } = event;
-  if (queue.submissions.has(asked.submission_id) || queue.jobs.has(job_id)) return;
-  const { priority, work, slots, anyway } = asked;
+  const { job_id, submission_id, priority } = event;
+  if (queue.submissions.has(submission_id) || queue.jobs.has(job_id)) return;
   const job: Job = {
-    ...{ job_id, asked, priority, work, slots, anyway, submitted: Date.parse(at) },
-    ...{ state: "waiting", reason: "submitted", held: null, missing: null, not_before: null },
-    ...{ attempts: [], retries: 0, saved_seconds: 0, passed: 0, ended: null },
-    verdicts: asked.success.map(() => null),
+    job_id,
+    asked: event,
+    submitted: Date.parse(event.at),
+    priority,
+    work: event.work,
+    slots: event.slots,
+    anyway: event.anyway,
+    state: "waiting",
+    reason: "submitted",
+    held: null,
+    missing: null,
+    not_before: null,
+    attempts: [],
+    retries: 0,
+    saved_seconds: 0,
+    passed: 0,
+    verdicts: event.success.map(() => null),
+    ended: null,
   };
-  queue.submissions.set(asked.submission_id, job_id);
+  queue.submissions.set(submission_id, job_id);
   queue.jobs.set(job_id, job);
   lineOf(queue, priority).push(job);
 }
@@ -108,11 +124,25 @@ function plan(queue: Draft<Queue>, event: EventOf<"attempt_planned">): void {
   if (job?.state !== "waiting" || event.attempt !== job.attempts.length + 1) return;
   const { attempt: number, engine, machine, slots, reason } = event;
   job.attempts.push({
-    ...{ number, engine, machine, slots, reason, planned: Date.parse(event.at) },
-    ...{ handle: null, began: null, ended: null, how: null, code: null, seconds: null },
-    ...{ stop: null, left_behind: false },
+    number,
+    engine,
+    machine,
+    slots,
+    handle: null,
+    planned: Date.parse(event.at),
+    began: null,
+    ended: null,
+    how: null,
+    code: null,
+    reason,
+    seconds: null,
+    stop: null,
+    left_behind: false,
   });
-  Object.assign(job, { state: "submitted", reason, passed: 0, not_before: null });
+  job.state = "submitted";
+  job.reason = reason;
+  job.passed = 0;
+  job.not_before = null;
   for (const passed of event.passes) {
     const other = openJob(queue, passed);
     if (other !== null) other.passed++;
@@ -158,12 +188,19 @@ function endAttempt(queue: Draft<Queue>, event: AttemptEnded): void {
   if (job === undefined || attempt === undefined) return;
   const { how, code, reason, seconds, left_behind, not_before } = event;
   const ended = Date.parse(event.at);
-  Object.assign(attempt, { ended, how, code, reason, seconds, left_behind });
+  attempt.ended = ended;
+  attempt.how = how;
+  attempt.code = code;
+  attempt.reason = reason;
+  attempt.seconds = seconds;
+  attempt.left_behind = left_behind;
   queue.under_way.delete(job.job_id);
   if (left_behind) queue.left_behind.set(job.job_id, job);
   takeSlots(queue, attempt.engine, attempt.slots, -1);
-  const key = chargeKey(attempt.machine, job.asked.study);
-  queue.spent.set(key, (queue.spent.get(key) ?? 0) + seconds * chargeOf(attempt.slots));
+  const { study } = job.asked;
+  const key = chargeKey(attempt.machine, study);
+  const charged = seconds * chargeOf(attempt.slots) + (queue.spent.get(key)?.seconds ?? 0);
+  queue.spent.set(key, { machine: attempt.machine, study, seconds: charged });
   if (how === "saved") job.saved_seconds += seconds;
   if (how === "lost" || how === "failed") job.retries++;
   else if (how === "saved") job.retries = 0;
@@ -171,7 +208,9 @@ function endAttempt(queue: Draft<Queue>, event: AttemptEnded): void {
   if (next !== "again") endJob(queue, job, next, { at: ended, reason });
   else {
     const again = not_before === null ? null : Date.parse(not_before);
-    Object.assign(job, { state: "waiting", reason, not_before: again });
+    job.state = "waiting";
+    job.reason = reason;
+    job.not_before = again;
   }
   if (next === "done") learnDuration(queue, job);
 }

@@ -131,11 +131,13 @@ function endWithoutResult(
 /** What an attempt's folder makes of it. */
 function settleAttempt(job: Job, attempt: JobAttempt, seen: SeenAttempt, now: number): JobEvent[] {
   const { files: { result, lease }, engine } = seen;
+  const open = result === null && (lease === "fresh" || lease === "none");
+  if (open && (lease === "none" || attempt.began !== null)) return [];
   const key = { at: iso(now), job_id: job.job_id, attempt: attempt.number };
   const began: JobEvent[] = attempt.began === null && (lease === "fresh" || result !== null)
     ? [{ type: "attempt_began", ...key }]
     : [];
-  if (result === null && (lease === "fresh" || lease === "none")) return began;
+  if (open) return began;
   const ending = result === null
     ? endWithoutResult(job, attempt, seen, now)
     : endByResult(job, attempt, result, now);
@@ -166,19 +168,21 @@ function settleEngine(
   queue: Queue,
   [name, answer]: [string, Capacity | string],
   seen: Observed,
-  at: string,
+  now: number,
 ): JobEvent[] {
   const known: KnownEngine | undefined = queue.engines.get(name);
   if (typeof answer === "string") {
     if (known !== undefined && known.down !== null) return [];
-    return [{ type: "engine_down", at, engine: name, reason: answer }];
+    return [{ type: "engine_down", at: iso(now), engine: name, reason: answer }];
   }
   const { machine, total, largest } = answer;
   const others = othersOn(queue, name, answer, seen);
   const same = known !== undefined && known.down === null && known.machine === machine &&
     sameSlots(known.total, total) && sameSlots(known.largest, largest) &&
     sameSlots(known.others, others);
-  return same ? [] : [{ type: "engine_seen", at, engine: name, machine, total, largest, others }];
+  if (same) return [];
+  const at = iso(now);
+  return [{ type: "engine_seen", at, engine: name, machine, total, largest, others }];
 }
 
 /** Attempts whose budget is spent are saved, or where that cannot be, ended. */
@@ -195,17 +199,18 @@ function settleBudgets(queue: Queue, now: number): JobEvent[] {
 
 /** The events that follow from what was seen; none: it changes nothing. */
 export function settle(queue: Queue, seen: Observed, now: number): JobEvent[] {
-  const at = iso(now);
-  const engines = [...seen.engines].flatMap((one) => settleEngine(queue, one, seen, at));
-  const gone = [...queue.engines.values()]
-    .filter(({ name, down }) => down === null && !seen.engines.has(name))
-    .map(({ name: engine }): JobEvent => {
-      return { type: "engine_down", at, engine, reason: "it is not among the engines here" };
-    });
-  const attempts = [...seen.attempts].flatMap(([job_id, one]) => {
+  const events: JobEvent[] = [];
+  for (const one of seen.engines) events.push(...settleEngine(queue, one, seen, now));
+  for (const { name, down } of queue.engines.values()) {
+    if (down !== null || seen.engines.has(name)) continue;
+    const reason = "it is not among the engines here";
+    events.push({ type: "engine_down", at: iso(now), engine: name, reason });
+  }
+  for (const [job_id, one] of seen.attempts) {
     const job = queue.under_way.get(job_id);
     const attempt = job === undefined ? null : attemptOf(job);
-    return attempt?.number === one.attempt ? settleAttempt(job!, attempt, one, now) : [];
-  });
-  return [...engines, ...gone, ...attempts, ...settleBudgets(queue, now)];
+    if (attempt?.number !== one.attempt) continue;
+    events.push(...settleAttempt(job!, attempt, one, now));
+  }
+  return [...events, ...settleBudgets(queue, now)];
 }

@@ -92,7 +92,8 @@ export function allDown(engines: readonly KnownEngine[]): Wait {
   return passing(downOf(engines));
 }
 
-function takenBy(queue: Queue, engine: KnownEngine, of: "cpu" | "gpu"): string {
+/** Who holds slots of an engine, in words; empty: nobody. */
+export function holdersOn(queue: Queue, engine: KnownEngine, of: "cpu" | "gpu"): string {
   const holders = [...queue.under_way.values()].filter((job) => {
     const attempt = attemptOf(job)!;
     return attempt.engine === engine.name && attempt.slots[of] > 0;
@@ -101,16 +102,20 @@ function takenBy(queue: Queue, engine: KnownEngine, of: "cpu" | "gpu"): string {
   return holders.join(", ");
 }
 
-/** Its slots are taken. */
-export function noSlot(queue: Queue, asked: Slots, engine: KnownEngine, free: Slots): Wait {
+/** Its slots are taken: by `holders` of threads or cards. */
+export function noSlot(
+  asked: Slots,
+  { name, total }: KnownEngine,
+  free: Slots,
+  holders: (of: "cpu" | "gpu") => string,
+): Wait {
   const cards = asked.gpu > free.gpu;
   const memory = !cards && asked.cpu <= free.cpu;
-  if (memory) return passing(`no memory free on ${engine.name}: ${asked.memory_gb} GB are asked`);
+  if (memory) return passing(`no memory free on ${name}: ${asked.memory_gb} GB are asked`);
   const of = cards ? "gpu" : "cpu";
-  const taken = engine.total[of] - free[of];
-  const holders = takenBy(queue, engine, of);
+  const who = holders(of);
   return passing(
-    `no ${cards ? "card" : "slot"} free: ${taken} of ${engine.total[of]} ` +
-      `${cards ? "cards" : "CPU"} taken${holders === "" ? "" : ` by ${holders}`}`,
+    `no ${cards ? "card" : "slot"} free: ${total[of] - free[of]} of ${total[of]} ` +
+      `${cards ? "cards" : "CPU"} taken${who === "" ? "" : ` by ${who}`}`,
   );
 }

@@ -110,6 +110,38 @@ Deno.test("a planned attempt whose answer was lost is found, not submitted again
   assert.equal(engine.calls.filter((call) => call.startsWith("submit")).length, 1);
 });
 
+Deno.test("an attempt that began, though its answer was lost, gets its name and can be stopped", async () => {
+  const scene = new Scene([new PlainEngine("local", cpus(1))]);
+  const engine = scene.engines[0]!;
+  const submit = engine.submit.bind(engine);
+  engine.submit = async (attempt) => {
+    await submit(attempt);
+    throw new EngineError("down", "connection reset");
+  };
+  const id = scene.submit("a", { priority: "P2" });
+  await scene.turn();
+  scene.folder(id, { lease: "fresh" });
+  scene.submit("urgent", { priority: "P0" });
+  await scene.turn();
+  await scene.turn();
+  assert.ok(engine.calls.includes("save pare-1f2e3d4c-exp-001-1"));
+});
+
+Deno.test("a refusal that comes because another core submitted the same is none", async () => {
+  const scene = new Scene();
+  const engine = scene.engines[0]!;
+  const submit = engine.submit.bind(engine);
+  const id = scene.submit("a");
+  engine.submit = async (attempt) => {
+    const handle = await submit(attempt);
+    const key = { job_id: id, attempt: attempt.attempt };
+    scene.tell([{ type: "attempt_submitted", at: scene.at, ...key, handle }]);
+    throw new EngineError("refused", "500: already exists");
+  };
+  await scene.turn();
+  assert.deepEqual([scene.job(id).state, scene.folders.size], ["submitted", 0]);
+});
+
 Deno.test("a refusal fails the job with the engine's words; where the engine has it all the same it runs", async () => {
   const scene = new Scene();
   const engine = scene.engines[0]!;

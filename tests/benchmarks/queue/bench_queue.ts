@@ -1,0 +1,128 @@
+/**
+ * Measures what a queue's decisions take, without disk and engines; prints a table.
+ *
+ *     deno task bench:queue
+ */
+import { openQueue, submitJob } from "../../../core/jobs/ask.ts";
+import { decide } from "../../../core/jobs/decide.ts";
+import type { Capacity } from "../../../core/jobs/engine.ts";
+import { type JobEvent, PRIORITIES } from "../../../core/jobs/events.ts";
+import { listQueue } from "../../../core/jobs/list.ts";
+import { emptyQueue, type Queue } from "../../../core/jobs/queue_state.ts";
+import { reduce } from "../../../core/jobs/reduce.ts";
+import type { Observed } from "../../../core/jobs/settle.ts";
+import { streamRandom } from "../../../core/random.ts";
+import { asked, cpus, START } from "../../core/jobs/scene.ts";
+import { simulate } from "../../core/jobs/simulation/simulate.ts";
+
+const REPEATS = 20;
+
+/** Events of so many jobs of random needs. */
+function submissions(jobs: number): JobEvent[] {
+  const random = streamRandom(7, "bench");
+  const queue = emptyQueue();
+  const at = new Date(START).toISOString();
+  const events: JobEvent[] = [];
+  const tell = (told: JobEvent[]) => {
+    for (const event of told) events.push(event), reduce(queue, event);
+  };
+  tell(openQueue(queue, "1f2e3d4c", at));
+  for (let n = 0; n < jobs; n++) {
+    tell(submitJob(
+      queue,
+      asked(`${n}`, {
+        priority: PRIORITIES[random() < 0.02 ? 0 : random() < 0.7 ? 1 : 2]!,
+        slots: cpus(1 + Math.floor(4 * random())),
+        estimate_seconds: 600 + 36_000 * random(),
+        size: `${Math.floor(10 * random())}`,
+      }),
+      at,
+    ));
+  }
+  return events;
+}
+
+function made(events: readonly JobEvent[]): Queue {
+  return events.reduce(reduce, emptyQueue());
+}
+
+/** Eight machines of four slots. */
+function seen(free = cpus(4)): Observed {
+  const total = cpus(4);
+  const capacity: Capacity = { total, free, largest: total, machine: "cpu" };
+  const names = Array.from({ length: 8 }, (_, n) => `engine ${n}`);
+  return { engines: new Map(names.map((name) => [name, capacity])), attempts: new Map() };
+}
+
+function median(values: number[]): number {
+  return values.sort((a, b) => a - b)[values.length >> 1]!;
+}
+
+/** Median milliseconds of what `prepare` makes ready. */
+function time(prepare: () => () => unknown): number {
+  return median(Array.from({ length: REPEATS }, () => {
+    const run = prepare();
+    const began = performance.now();
+    run();
+    return performance.now() - began;
+  }));
+}
+
+/** A queue of which as many jobs are under way as there are slots. */
+function full(events: readonly JobEvent[]): Queue {
+  const queue = made(events);
+  for (let n = 0; n < 20; n++) {
+    for (const event of decide(queue, seen(), START)) {
+      reduce(queue, event);
+    }
+  }
+  return queue;
+}
+
+/** Each engine has a slot taken, and all jobs ask for four: the whole line is read, and nobody begins. */
+function stuck(jobs: number): Queue {
+  const events = submissions(jobs).map((event): JobEvent =>
+    event.type === "submitted" ? { ...event, priority: "P1", slots: cpus(4) } : event
+  );
+  const queue = made(events);
+  for (const event of decide(queue, seen(cpus(3)), START)) reduce(queue, event);
+  return queue;
+}
+
+function decisionRow(jobs: number): string {
+  const events = submissions(jobs);
+  const observed = seen();
+  const waiting = stuck(jobs);
+  const worst = time(() => () => decide(waiting, seen(cpus(3)), START));
+  const first = time(() => {
+    const queue = made(events);
+    for (const event of decide(queue, observed, START)) reduce(queue, event); // the engines are seen
+    return () => decide(queue, observed, START);
+  });
+  const queue = full(events);
+  const later = time(() => () => decide(queue, observed, START));
+  const list = time(() => () => listQueue(queue, START, new Map()));
+  const read = time(() => () => made(events));
+  const ms = (value: number) => value.toFixed(2).padStart(10);
+  return `${String(jobs).padStart(8)} ${ms(first)} ${ms(later)} ${ms(worst)} ${ms(list)} ${
+    ms(read)
+  }`;
+}
+
+async function simulated(): Promise<string> {
+  const size = { jobs: 100, kills: 20 };
+  for (let seed = 1; seed <= 50; seed++) await simulate(seed, size);
+  const began = performance.now();
+  const runs = 300;
+  for (let seed = 1; seed <= runs; seed++) await simulate(seed, size);
+  return `${
+    (1000 * runs / (performance.now() - began)).toFixed(0)
+  } simulated runs of 100 jobs a second`;
+}
+
+if (import.meta.main) {
+  console.log(`median ms of ${REPEATS}; engines: 8 of 4 slots`);
+  console.log("    jobs     plans    nothing      stuck       list       read");
+  for (const jobs of [100, 1_000, 10_000]) console.log(decisionRow(jobs));
+  console.log(await simulated());
+}

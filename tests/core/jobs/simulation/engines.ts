@@ -1,0 +1,303 @@
+/**
+ * Engines that misbehave as the real ones were seen to: SLURM 22.05 and Ray 2.60, and a plain local one.
+ * Each has one machine.
+ */
+import {
+  type Attempt,
+  type Capacity,
+  type Engine,
+  EngineError,
+  type EngineState,
+  type Slots,
+} from "../../../../core/jobs/engine.ts";
+import { fits, minus, plus } from "../../../../core/jobs/slots.ts";
+import {
+  FAULTS_END,
+  HOUR,
+  type Machine,
+  MINUTE,
+  type Program,
+  SECOND,
+  type World,
+} from "./world.ts";
+
+/** A start of an attempt in an engine's books. */
+interface Entry {
+  readonly handle: string;
+  readonly job_id: string;
+  readonly asked: Attempt;
+  state: EngineState;
+  changed: number;
+  program: Program | null;
+  /** Its engine will not hear of its end. */
+  lost: boolean;
+}
+
+/** Job and attempt of a handle such as `pare-1f2e3d4c-exp-047-2`. */
+function partsOf(handle: string): [string, number] {
+  const [, job_id, attempt] = /(exp-\d+)-(\d+)$/.exec(handle)!;
+  return [job_id!.toUpperCase(), Number(attempt)];
+}
+
+const CANCELLED: EngineState = { state: "ended", how: "cancelled", code: null };
+
+export class SimEngine implements Engine {
+  readonly #books = new Set<Entry>();
+  #down_until = 0;
+  /** Held by what is not of this queue. */
+  #others: Slots = { cpu: 0, gpu: 0, memory_gb: null };
+
+  constructor(
+    readonly name: string,
+    readonly kind: "local" | "slurm" | "ray",
+    readonly world: World,
+    readonly machine: Machine,
+  ) {
+    if (kind === "local") return;
+    this.#faults();
+    this.#share();
+  }
+
+  /** Other people take what is free, for hours. */
+  #share(): void {
+    const { world } = this;
+    const count = Math.floor(world.between(0, 12));
+    for (let n = 0; n < count; n++) {
+      world.later(world.between(0, FAULTS_END - 24 * HOUR), () => {
+        const cpu = Math.min(this.#free().cpu, Math.ceil(world.between(0, 4)));
+        if (cpu <= 0) return;
+        const taken = { cpu, gpu: 0, memory_gb: null };
+        this.#others = plus(this.#others, taken);
+        world.later(world.between(0.1, 12) * HOUR, () => {
+          this.#others = minus(this.#others, taken);
+          this.#begin();
+        });
+      });
+    }
+  }
+
+  #faults(): void {
+    const { world } = this;
+    const count = Math.floor(world.between(0, 8));
+    for (let n = 0; n < count; n++) {
+      world.later(world.between(0, FAULTS_END - 60 * MINUTE), () => {
+        const fault = world.random();
+        this.#down_until = world.now + (fault < 0.9 ? 60 : 1200) * SECOND;
+        world.later(this.#down_until - world.now, () => {});
+        if (fault < 0.3) return;
+        if (this.kind === "ray") this.#loseHead();
+        else if (fault < 0.5) this.#startTwice();
+        else if (fault < 0.7) this.#loseEnd();
+        else this.#requeue();
+      });
+    }
+  }
+
+  #running(): Entry[] {
+    return [...this.#books].filter(({ state }) => state.state === "running");
+  }
+
+  /** Of two starts the one that is not over. */
+  #entry(handle: string): Entry | undefined {
+    const entries = [...this.#books].filter((entry) => entry.handle === handle);
+    return entries.find(({ state }) => state.state !== "ended") ?? entries.at(-1);
+  }
+
+  /** The program that works on an attempt, known to the engine or not: its folder reaches it. */
+  #program(handle: string): Program | undefined {
+    const [job_id, attempt] = partsOf(handle);
+    const program = this.world.living(job_id);
+    return program?.attempt === attempt ? program : undefined;
+  }
+
+  /** The head dies: its jobs go on, and the next head knows none. */
+  #loseHead(): void {
+    if (this.#running().length > 0) this.world.sometimes("job outlives its head");
+    this.#books.clear();
+  }
+
+  /** The controller is killed after it started a job and before it wrote that down. */
+  #startTwice(): void {
+    const entry = this.#running().find(({ program }) => program?.alive);
+    if (entry === undefined) return;
+    this.world.sometimes("controller starts a job twice");
+    const { program } = entry;
+    entry.program = null;
+    if (this.world.chance(0.5)) this.world.kill(program!);
+    this.#queue(entry);
+  }
+
+  /** A job dies, and runs in the books for ever. */
+  #loseEnd(): void {
+    const entry = this.#running().find(({ program }) => program?.alive);
+    if (entry === undefined) return;
+    this.world.sometimes("job runs in the books alone");
+    const { program } = entry;
+    entry.program = null;
+    entry.lost = true;
+    this.world.kill(program!);
+  }
+
+  /** SLURM stops a job for another one, and takes it up 121 seconds later. */
+  #requeue(): void {
+    const entry = this.#running().find(({ program }) => program?.alive);
+    if (entry === undefined) return;
+    this.world.sometimes("job requeued after 121 s");
+    const { program } = entry;
+    entry.program = null;
+    if (this.world.chance(0.5)) this.world.kill(program!);
+    else this.world.save(program!);
+    entry.state = { state: "queued", reason: "BeginTime" };
+    this.world.later(121 * SECOND, () => this.#queue(entry));
+  }
+
+  #queue(entry: Entry): void {
+    entry.state = { state: "queued", reason: null };
+    this.world.later(this.#delay(), () => this.#begin());
+  }
+
+  /** Most begin at once; some wait in a cluster's line. */
+  #delay(): number {
+    const most = { local: 0.05, slurm: 2, ray: 4 }[this.kind];
+    const line = this.kind !== "local" && this.world.faulty && this.world.chance(0.1);
+    return line ? this.world.between(0, 2) * HOUR : this.world.between(0, most) * SECOND;
+  }
+
+  #free(): Slots {
+    return this.#running().reduce(
+      (free, { asked }) => minus(free, asked.slots),
+      this.machine.total,
+    );
+  }
+
+  /** Begins what waits and fits, in the order in which it came. */
+  #begin(): void {
+    let free = this.#free();
+    for (const entry of this.#books) {
+      if (entry.state.state !== "queued" || entry.state.reason === "BeginTime") continue;
+      if (!fits(entry.asked.slots, free)) continue;
+      free = minus(free, entry.asked.slots);
+      this.#change(entry, { state: "running" });
+      const { slots, attempt } = entry.asked;
+      const { job_id } = entry;
+      entry.program = this.world.start({
+        ...{ job_id, attempt, slots, machine: this.machine },
+        ended: (code) => this.#ended(entry, code),
+      });
+    }
+  }
+
+  #change(entry: Entry, state: EngineState): void {
+    entry.state = state;
+    entry.changed = this.world.now;
+    this.world.news = true;
+  }
+
+  #ended(entry: Entry, code: number | null): void {
+    const { state } = entry.state;
+    if (!this.#books.has(entry) || state !== "running" || entry.lost) return;
+    if (entry.program?.alive) return;
+    this.#change(entry, { state: "ended", how: code === null ? "signal" : "exit", code });
+    this.world.later(this.#delay(), () => this.#begin());
+  }
+
+  /** Time passes, and the engine may be down or its answer get lost. */
+  async #call<T>(what: "submit" | "ask", run: () => T): Promise<T> {
+    await Promise.resolve();
+    const { world } = this;
+    const slow = world.faulty && this.kind !== "local" && world.chance(0.002);
+    world.pass(world.now + world.between(0, slow ? 30 : 0.1) * SECOND);
+    if (world.now < this.#down_until) {
+      world.sometimes("engine is down");
+      throw new EngineError("down", "no answer for 9 s");
+    }
+    const value = run();
+    const loss = what === "submit" ? 0.03 : 0.005;
+    if (world.faulty && this.kind !== "local" && world.chance(loss)) {
+      world.sometimes("answer of an engine is lost");
+      throw new EngineError("down", "connection reset");
+    }
+    return value;
+  }
+
+  submit(asked: Attempt): Promise<string> {
+    const { id, attempt } = asked;
+    return this.#call("submit", () => {
+      const handle = `${id}-${attempt}`;
+      const there = this.#entry(handle);
+      if (there !== undefined && this.kind === "ray") {
+        this.world.sometimes("an error for a duplicate that was accepted");
+        throw new EngineError("refused", "500: already exists");
+      }
+      // SLURM knows no submission id: who asks twice at a bad time has two jobs.
+      if (there !== undefined && !(this.kind === "slurm" && this.world.chance(0.5))) {
+        return handle;
+      }
+      const [job_id] = partsOf(handle);
+      const entry: Entry = {
+        ...{ handle, job_id, asked, program: null, lost: false, changed: this.world.now },
+        state: { state: "queued", reason: null },
+      };
+      this.#books.add(entry);
+      this.#queue(entry);
+      return handle;
+    });
+  }
+
+  states(handles: readonly string[]): Promise<Map<string, EngineState>> {
+    return this.#call("ask", () => new Map(handles.map((handle) => [handle, this.#state(handle)])));
+  }
+
+  #state(handle: string): EngineState {
+    const entry = this.#entry(handle);
+    const unknown: EngineState = { state: "unknown", reason: "no such job" };
+    if (entry === undefined) return unknown;
+    const past = (this.world.now - entry.changed) / SECOND;
+    if (entry.state.state !== "ended") return entry.state;
+    if (this.kind === "slurm" && past > 300) return unknown;
+    if (this.kind !== "ray" || entry.state.how !== "cancelled" || past < 10) return entry.state;
+    // An id that was deleted is gone, and then back as one that failed.
+    return past < 30 ? unknown : { state: "ended", how: "lost", code: null };
+  }
+
+  logs(): Promise<never> {
+    throw new Error("nobody reads logs here");
+  }
+
+  save(handle: string): Promise<void> {
+    return this.#call("ask", () => {
+      const program = this.#program(handle);
+      if (program !== undefined) this.world.save(program);
+    });
+  }
+
+  cancel(handle: string): Promise<void> {
+    return this.#call("ask", () => {
+      const program = this.#program(handle);
+      if (program !== undefined) return this.world.stop(program);
+      const entry = this.#entry(handle);
+      if (entry === undefined || entry.state.state === "ended") return;
+      if (entry.state.state === "queued" && this.kind === "ray") {
+        return this.world.sometimes("stop without effect while pending");
+      }
+      this.#change(entry, CANCELLED);
+      this.world.later(this.#delay(), () => this.#begin());
+    });
+  }
+
+  capacity(): Promise<Capacity> {
+    const { total, name } = this.machine;
+    return this.#call("ask", () => {
+      const free = this.#free();
+      return { total, free, largest: total, machine: name };
+    });
+  }
+
+  find(id: string): Promise<string[]> {
+    return this.#call("ask", () => [
+      ...new Set(
+        [...this.#books].filter(({ asked }) => asked.id === id).map((one) => one.handle),
+      ),
+    ]);
+  }
+}

@@ -1,0 +1,57 @@
+import assert from "node:assert/strict";
+import { simulate } from "./simulate.ts";
+
+const RUNS = 300;
+const SIZE = { jobs: 100, kills: 20 };
+
+/** Seeds that found something, by what it was, when the world drew as it did then. */
+const FOUND = {
+  66: "an attempt whose engine took it, and whose answer was lost, could not be stopped",
+  11: "of two cores that submitted at once the second took the duplicate for a refusal",
+};
+
+/** States that a simulation must come to, or it shows nothing. */
+const RARE = [
+  "answer of an engine is lost",
+  "engine is down",
+  "two cores at once",
+  "program dies without a result",
+  "program does not save",
+  "attempt started twice",
+  "closed attempt started",
+  "controller starts a job twice",
+  "job requeued after 121 s",
+  "job outlives its head",
+  "job runs in the books alone",
+  "an error for a duplicate that was accepted",
+  "stop without effect while pending",
+];
+
+Deno.test(`${RUNS} queues of 100 jobs keep their rules over 30 days of kills and faults`, async () => {
+  const reached = new Map<string, number>();
+  let [events, kills, done] = [0, 0, 0];
+  const began = performance.now();
+  for (let seed = 1; seed <= RUNS; seed++) {
+    const run = await simulate(seed, SIZE);
+    for (const [what, times] of run.reached) reached.set(what, (reached.get(what) ?? 0) + times);
+    events += run.events;
+    kills += run.kills;
+    done += run.states["done"] ?? 0;
+  }
+  const seconds = (performance.now() - began) / 1000;
+  console.log(
+    `${RUNS} runs, ${(RUNS / seconds).toFixed(0)} a second: ${events} events, ${kills} kills, ` +
+      `${done} jobs done`,
+  );
+  assert.deepEqual(RARE.filter((what) => !reached.has(what)), []);
+  assert.ok(kills > 15 * RUNS && done > 70 * RUNS, "too little happened");
+});
+
+Deno.test("seeds that found something find nothing any more", async () => {
+  for (const seed of Object.keys(FOUND)) await simulate(Number(seed), SIZE);
+});
+
+Deno.test("a seed gives the same run each time", async () => {
+  const [once, twice] = [await simulate(7, SIZE), await simulate(7, SIZE)];
+  assert.deepEqual(once, twice);
+});
