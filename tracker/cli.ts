@@ -12,6 +12,7 @@ import {
   withStudyOptions,
   withTaskOptions,
 } from "./commands/input/command_options.ts";
+import { addQueueCommand } from "./commands/queue/add_queue.ts";
 import { addLayerCommands } from "./commands/study/add_mix.ts";
 import { addAddCommand, addKlCommand } from "./commands/study/add_elsewhere.ts";
 import { addScoreCommand } from "./commands/study/add_score.ts";
@@ -60,7 +61,8 @@ function addWeighCommands(program: Command): void {
 function addRunCommands(program: Command): void {
   withRunOptions(withStudyOptions(
     program.command("run").description("compress a model, measure it and draw the front")
-      .argument("[study.json]", "a study document; options stand above its fields"),
+      .argument("[study.json]", "a study document; options stand above its fields")
+      .option("--queue", "put it in line instead, as `pare queue add` does"),
   )).action(async (file: string | undefined, options) =>
     (await import("./commands/study/run.ts")).runCommand(file, options)
   );
@@ -254,7 +256,7 @@ function addKnownCommands(program: Command): void {
 /** Commands by what a person wants to do; help shows them in this order. */
 const GROUPS: Readonly<Record<string, readonly string[]>> = {
   "Set up:": ["setup", "doctor", "complete"],
-  "Start, and go on:": ["run", "add", "stages", "resume", "demo", "evaluate", "score"],
+  "Start, and go on:": ["run", "add", "stages", "resume", "demo", "evaluate", "score", "queue"],
   "Choose what to ask for:": ["plugins", "datasets", "rules", "profiles", "schema"],
   "Look:": ["board", "studies", "show", "status", "log", "note", "sql"],
   "Compare and decide:": ["compare", "kl", "weigh", "sensitivity", "mix"],
@@ -304,6 +306,7 @@ async function buildProgram(words: readonly string[]): Promise<Command> {
   addImportCommands(program.command("import").description("take runs of another tracker over"));
   addLookCommands(program);
   addBoardCommand(program);
+  addQueueCommand(program);
   addPassOnCommands(program, { withStore, withJson });
   addStoreCommands(program.command("store").description("rebuild or check the store"));
   addKnownCommands(program);

@@ -18,7 +18,7 @@ const Reason = z.string().min(1).describe("in words that a person reads; no full
 const JobSlots = z.strictObject({
   cpu: z.number().nonnegative().describe("threads"),
   gpu: z.int().nonnegative().describe("whole cards"),
-  memory_gb: z.number().positive().nullable().describe("main memory; null: nobody said"),
+  memory_gb: z.number().nonnegative().nullable().describe("main memory; null: nobody said"),
 });
 
 /** One condition that a job's results must meet. */

@@ -1,7 +1,7 @@
 /**
  * The one way to keep a child process. It leads a process group that is killed whole. Its standard
  * input stays open as long as this process lives: a child that sees it end has lost its parent, and
- * ends itself and its group (`be_child.ts`, `pare_backends/supervised.py`).
+ * ends itself and its group (`pare_backends/supervised.py`).
  */
 // Not execa, which programs that run to their end go by: Deno's workers, where queries are asked, cannot load it.
 import { type ChildProcess, spawn } from "node:child_process";
@@ -31,7 +31,7 @@ export interface ChildOptions {
   /** Where its standard output goes: to this process, or into the log as well. */
   readonly output?: "pipe" | "log";
   /**
-   * Whether it ends by itself, in good order, once this process is gone, as one of `be_child.ts`
+   * Whether it ends by itself, in good order, once this process is gone, as an attempt's wrapper does
    * does; else it is killed as this process exits.
    */
   readonly ends_itself?: boolean;

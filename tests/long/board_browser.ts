@@ -213,7 +213,7 @@ Deno.test({
         ...studyRecords(),
         studyRecords("live")[0]!,
       ];
-      await using test = testBoard(root, [at]);
+      await using test = testBoard([at]);
       await using browser = await launchBrowser();
       {
         await using store = await recordedStore(at, records);

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { readChild } from "../../python-backends/child/child_folder.ts";
-import { processFolder, type Submission } from "../../tracker/board/submission.ts";
+import { readLease } from "../../tracker/jobs/attempt/lease.ts";
+import { attemptFolder, queuePaths } from "../../tracker/jobs/queue/queue_paths.ts";
+import { openStore } from "../../tracker/store/store.ts";
 import { family } from "../fixtures/killed_study.ts";
 import { emptyHome } from "../fixtures/notebook_run.ts";
 import { pareWords, type Program, startProgram } from "../fixtures/programs.ts";
@@ -32,63 +33,71 @@ async function startBoard(home: string): Promise<Board> {
   };
 }
 
-/** Who is killed while the baseline is measured, and what the next board says of the study's process. */
-const KILLS: Record<string, { killed: ("board" | "study")[]; state: string; exit_code: unknown }> =
-  {
-    "a board": { killed: ["board"], state: "ended", exit_code: 130 },
-    "a study": { killed: ["study"], state: "died", exit_code: 1 },
-    "a board and its study": { killed: ["study", "board"], state: "died", exit_code: null },
-  };
+type Job = Record<"job_id" | "study_id" | "state" | "reason", string> & {
+  attempt: number;
+  said: string[];
+};
 
-Deno.test("a study that its board stops is cancelled, not failed", async () => {
-  const board = await startBoard(await emptyHome(temporaryFolder("board-stop")));
-  const asked = { model_name: "tiny", dataset: "tiny", max_trials: 3 };
-  const { study_id } = await board.ask("/api/studies", asked) as { study_id: string };
-  const submitted = async () =>
-    (await board.ask(`/api/studies/${study_id}`))["submitted"] as Submission;
-  await until("it begins", async () => (await submitted()).said.length > 0, 60_000);
-  await board.ask(`/api/studies/${study_id}`, undefined, "DELETE");
-  await until("it is over", async () => (await submitted()).state === "ended", 60_000);
-  assert.equal((await submitted()).exit_code, 130);
+async function jobOf(board: Board): Promise<Job> {
+  const [job] = await board.ask("/api/queue") as unknown as Job[];
+  return job!;
+}
+
+/** A board with a study that has begun its baseline, and the process that runs it. */
+async function running(home: string, max_trials: number) {
+  const board = await startBoard(home);
+  const asked = { model_name: "tiny", dataset: "tiny", max_trials };
+  const { study_id, job_id } = await board.ask("/api/studies", asked) as unknown as Job;
+  await until("the baseline runs", async () => {
+    const { trials } = await board.ask(`/api/studies/${study_id}`);
+    return Number(trials) > 0;
+  }, 120_000);
+  const paths = queuePaths(join(home, "store"));
+  const pid = () => readLease(attemptFolder(paths, job_id, 1))!.pid;
+  return { board, study_id, paths, pid: pid() };
+}
+
+async function ended(board: Board): Promise<void> {
   board.program.signal("SIGINT");
   assert.deepEqual(await board.program.exited, { code: 0, signal: null });
+}
+
+Deno.test("a study that is cancelled on the board ends as by Ctrl-C, and nothing of it goes on", async () => {
+  const home = await emptyHome(temporaryFolder("board-stop"));
+  const { board, study_id, pid } = await running(home, 3);
+  const all = await family(pid);
+  assert.ok(all.length > 3, "the wrapper has a study, a nursery and a worker");
+  await board.ask(`/api/studies/${study_id}`, undefined, "DELETE");
+  await until("it is over", async () => (await jobOf(board)).state === "cancelled", 60_000);
+  await until("nothing of it is left", () => !all.some(isAlive), 10_000);
+  const { stop } = await board.ask(`/api/studies/${study_id}`);
+  assert.equal(stop, "cancelled");
+  await ended(board);
 });
 
-for (const [who, { killed, state, exit_code }] of Object.entries(KILLS)) {
-  Deno.test(`kill -9 of ${who}: nothing goes on computing, and the next board knows how it stands`, async () => {
-    const home = await emptyHome(temporaryFolder("board-kills"));
-    const first = await startBoard(home);
-    const asked = { model_name: "tiny", dataset: "tiny", max_trials: 3 };
-    const { study_id } = await first.ask("/api/studies", asked) as { study_id: string };
-    const folder = processFolder(join(home, "studies"), study_id);
-    await until("the baseline runs", async () => {
-      const { trials } = await first.ask(`/api/studies/${study_id}`);
-      return Number(trials) > 0;
-    }, 120_000);
-    const child = readChild(folder);
-    assert.equal(child.state, "running");
-    const study = child.state === "running" ? child.owner.pid : 0;
-    const all = await family(study);
-    assert.ok(all.length > 2, "the study has a nursery and a worker");
+Deno.test("kill -9 of a board and then of its study: the next board has it, and it goes on where it was", async () => {
+  const home = await emptyHome(temporaryFolder("board-kills"));
+  const { board: first, study_id, pid } = await running(home, 2);
+  Deno.kill(first.program.pid, "SIGKILL");
+  await first.program.exited;
+  const second = await startBoard(home);
+  const { state, attempt, said } = await jobOf(second);
+  assert.deepEqual([state, attempt], ["running", 1]);
+  assert.ok(said.some((line) => line.includes(study_id)), said.join("\n"));
 
-    for (const one of killed) Deno.kill(one === "board" ? first.program.pid : study, "SIGKILL");
-    await until("nothing of it is left", () => !all.some(isAlive), 40_000);
-    if (!killed.includes("board")) {
-      await until("the board knows", async () => {
-        const { submitted } = await first.ask(`/api/studies/${study_id}`);
-        return (submitted as { state: string }).state === "ended";
-      });
-      first.program.signal("SIGINT");
-    }
-    await first.program.exited;
+  const all = await family(pid);
+  Deno.kill(pid, "SIGKILL");
+  await until("nothing of it is left", () => !all.some(isAlive), 40_000);
+  await until("the board knows", async () => (await jobOf(second)).state === "waiting", 40_000);
+  assert.match((await jobOf(second)).reason, /waits until .* to try again: it vanished/);
+  await until("it is done", async () => (await jobOf(second)).state === "done", 400_000);
+  assert.equal((await jobOf(second)).attempt, 2);
+  await ended(second);
 
-    assert.equal(readChild(folder).state, state);
-    const second = await startBoard(home);
-    const found = await second.ask(`/api/studies/${study_id}`);
-    const submitted = found["submitted"] as { state: string; exit_code: unknown; said: string[] };
-    assert.deepEqual([submitted.state, submitted.exit_code], ["ended", exit_code]);
-    assert.ok(submitted.said.some((line) => line.includes(study_id)), submitted.said.join("\n"));
-    second.program.signal("SIGINT");
-    await second.program.exited;
-  });
-}
+  await using store = await openStore(join(home, "store"), { write: false });
+  const trials = await store.ask(
+    "SELECT strategy_id, count(*) AS times FROM trials WHERE state = 'completed' GROUP BY ALL",
+  );
+  assert.equal(trials.length, 3, "the baseline and two trials");
+  assert.deepEqual(trials.map(({ times }) => Number(times)), [1, 1, 1]);
+});

@@ -80,7 +80,7 @@ async function recorded(root: string): Promise<string> {
 
 Deno.test("a board over a million samples pages through those won and lost, with their prompts", () =>
   inDirectory(async (root) => {
-    await using test = testBoard(root, [await recorded(root)]);
+    await using test = testBoard([await recorded(root)]);
     const times: string[] = [];
     const page = async (query: string) => {
       const began = performance.now();

@@ -91,7 +91,7 @@ async function look(browser: Browser, root: string): Promise<void> {
     await store.flush({ wait_ms: 60_000 });
   }
   const file = await report(root, at);
-  await using test = testBoard(root, [at]);
+  await using test = testBoard([at]);
   const found: string[] = [];
   for (const colorScheme of ["light", "dark"] as const) {
     // The pages' own policies let nothing in, so a test has to step round them.

@@ -1,4 +1,4 @@
-import type { StudyQueue } from "./queue.ts";
+import type { BoardQueue } from "./board_queue.ts";
 import type { BoardStores } from "./board_stores.ts";
 import type { JournalWatch } from "./follow.ts";
 
@@ -6,7 +6,7 @@ import type { JournalWatch } from "./follow.ts";
 export interface Board {
   readonly stores: BoardStores;
   readonly watch: JournalWatch;
-  readonly queue: StudyQueue;
+  readonly queue: BoardQueue;
   /** Ends every stream of events. */
   readonly ending: AbortSignal;
 }

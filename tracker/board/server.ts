@@ -9,7 +9,7 @@ import { JournalWatch } from "./follow.ts";
 import { guard } from "./guard.ts";
 import { errorPage } from "./pages/layout.ts";
 import { addPages } from "./pages/routes.ts";
-import type { StudyQueue } from "./queue.ts";
+import type { BoardJob, BoardQueue } from "./board_queue.ts";
 import { refusedBy } from "./refused.ts";
 
 /** The port that is tried first where none is named, and how many behind it. */
@@ -23,7 +23,7 @@ export interface BoardOptions {
   readonly port?: number;
   readonly token?: string;
   /** What is submitted waits and runs here. */
-  readonly queue: StudyQueue;
+  readonly queue: BoardQueue;
 }
 
 export interface RunningBoard {
@@ -31,8 +31,8 @@ export interface RunningBoard {
   readonly token: string;
   /** The address that lets in: it holds the token. */
   readonly url: string;
-  /** Ends streams, studies and the server; gives the studies that were in line and did not begin. */
-  close(): Promise<string[]>;
+  /** Ends streams and the server; what runs goes on. Gives the jobs that are not over. */
+  close(): Promise<BoardJob[]>;
 }
 
 /** An answer in the form that the other side reads: a page, or JSON. */

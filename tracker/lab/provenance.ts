@@ -5,7 +5,7 @@ import { PROJECT_ROOT } from "../ground/home.ts";
 export const PARE_VERSION = "0.1.0";
 
 /** The checkout's commit, with `-dirty` where files differ from it; null outside a checkout. */
-async function codeCommit(): Promise<string | null> {
+export async function codeCommit(): Promise<string | null> {
   const git = (args: string[]) =>
     execa("git", ["-C", PROJECT_ROOT, ...args], { reject: false, stdin: "ignore" });
   const head = await git(["rev-parse", "HEAD"]);

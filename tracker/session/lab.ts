@@ -10,6 +10,7 @@ import { checkStudy } from "../lab/check_study.ts";
 import { discoverPlugins } from "../lab/discover.ts";
 import { findStudy, openedRecord, recordedActions, resumedRequest } from "../lab/find_study.ts";
 import { checkHome, findHome, type Home } from "../ground/home.ts";
+import { type QueueOptions, type Submitted, submitTo } from "../jobs/queue/submit.ts";
 import { type LabMirror, openLabMirror } from "../exchange/mlflow/lab_mirror.ts";
 import { type LabStore, openLabStore, type StoreInUse } from "../lab/lab_store.ts";
 import { newFolders } from "../lab/new_folders.ts";
@@ -75,6 +76,11 @@ export interface Lab {
    * again, as of a notebook's cell that is run twice, gives the session that it gave.
    */
   open(request: StudyRequestInput, name?: string): Promise<StudySession>;
+  /**
+   * Puts a study in line beside the store, for `pare queue work` or a board to run; gives its job. The
+   * same `submission_id` again adds nothing.
+   */
+  queue(request: StudyRequestInput, options?: QueueOptions): Promise<Submitted>;
   /**
    * Takes up a study that was stopped, the latest where none is named; limits may be set anew, and
    * checkpoints of its model that were made elsewhere added, by path or hub name: the last strategies
@@ -194,6 +200,7 @@ async function makeLab(options: LabOptions): Promise<OwnLab> {
       };
       return await sessions(JSON.stringify([name, input]), begin);
     },
+    queue: (request, asked = {}) => submitTo(store.root, request, asked),
     async resume(study_id, limits = {}, add = []) {
       const { store: there, id } = await findStudy(await store.current(), study_id);
       const take = async () => await takeUp(opened, await there.journalOf(id), id, limits, add);

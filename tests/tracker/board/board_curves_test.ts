@@ -22,7 +22,7 @@ Deno.test("A trial that trained shows its loss and its rate as a line and in wor
       await Promise.all(logged);
       await store.flush({ wait_ms: 60_000 });
     }
-    await using test = testBoard(root, [at]);
+    await using test = testBoard([at]);
     const page = async (name: string) =>
       await (await test.ask(`/studies/${STUDY}/trials/${name}`)).text();
     const trained = await page("t01");

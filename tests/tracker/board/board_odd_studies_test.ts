@@ -36,7 +36,7 @@ Deno.test("Studies without trials, of failures alone and with figures that are n
       await Promise.all(records.map((record) => store.record(record)));
       await store.flush({ wait_ms: 60_000 });
     }
-    await using test = testBoard(root, [at]);
+    await using test = testBoard([at]);
     const page = async (path: string) => {
       const answer = await test.ask(path);
       const text = await answer.text();

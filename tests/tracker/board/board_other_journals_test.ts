@@ -48,7 +48,7 @@ Deno.test("A journal of a newer pare is told of in one sentence, alone and behin
     await Deno.mkdir(dirname(journalOf(alone)), { recursive: true });
     await Deno.writeTextFile(journalOf(alone), newerLine(99));
     {
-      await using test = testBoard(root, [alone]);
+      await using test = testBoard([alone]);
       await refused(test);
     }
     // What was indexed before somebody wrote to it with a newer pare is still shown, or refused in words.
@@ -56,13 +56,13 @@ Deno.test("A journal of a newer pare is told of in one sentence, alone and behin
     await recorded(behind, studyRecords());
     await Deno.writeTextFile(journalOf(behind), newerLine(99), { append: true });
     {
-      await using test = testBoard(root, [behind]);
+      await using test = testBoard([behind]);
       await refused(test);
     }
     // Beside a store that this pare reads it hides nothing, and a program is told that something is missing.
     const other = join(root, "other");
     await recorded(other, studyRecords("readable"));
-    await using test = testBoard(root, [behind, other]);
+    await using test = testBoard([behind, other]);
     const { status, text } = await page(test, "/");
     assert.equal(status, 200, text.slice(0, 500));
     assert.match(text, /class="refusal">Cannot read [^<]*newer pare wrote it/);
@@ -87,7 +87,7 @@ Deno.test("A study of one objective has its pages, and is begun by nobody: a sen
   inDirectory(async (root) => {
     const at = join(root, "store");
     await recorded(at, [...ofOne("right", "accuracy"), ...ofOne("small", "size_bytes")]);
-    await using test = testBoard(root, [at]);
+    await using test = testBoard([at]);
     for (const study of ["right", "small"]) {
       for (const path of ["", "/trials/t01", "?objectives=x"]) {
         const { status, text } = await page(test, `/studies/${study}${path}`);

@@ -3,12 +3,9 @@ import assert from "node:assert/strict";
 import { request } from "node:http";
 import { join } from "node:path";
 import { z } from "zod";
-import { startChildIn } from "../../../python-backends/child/child_folder.ts";
 import { type Operation, OPERATIONS } from "../../../tracker/board/api/operations.ts";
 import { openStore } from "../../../tracker/store/store.ts";
-import { type StartStudy, StudyQueue } from "../../../tracker/board/queue.ts";
-import { startBoard } from "../../../tracker/board/server.ts";
-import { heldStudies, type TestBoard, testBoard } from "../../fixtures/stores/board.ts";
+import { type TestBoard, testBoard } from "../../fixtures/stores/board.ts";
 import { until } from "../../python-backends/scripted_worker.ts";
 import { inDirectory } from "../../fixtures/stores/processes.ts";
 import { STUDY, studyRecords } from "../../fixtures/stores/records.ts";
@@ -204,7 +201,7 @@ async function openApiIsWhole(test: TestBoard): Promise<void> {
 Deno.test("A board answers whoever has its token, on this machine, and says what it refuses", () =>
   inDirectory(async (root) => {
     const at = await recorded(root);
-    await using test = testBoard(root, [at]);
+    await using test = testBoard([at]);
     await strangersAreRefused(test);
     await tokenBecomesCookie(test);
     await answersFitTheirShapes(test);
@@ -212,54 +209,75 @@ Deno.test("A board answers whoever has its token, on this machine, and says what
     await pagesEscape(test);
     await openApiIsWhole(test);
     assert.throws(
-      () =>
-        startBoard({
-          stores: [at],
-          queue: new StudyQueue(root, heldStudies().start),
-          port: test.board.port,
-        }),
+      () => testBoard([at], { port: test.board.port }),
       /Cannot open the board at port \d+ as it is in use: name another/,
     );
   }));
 
+type Job = z.infer<typeof JobShape>;
+const JobShape = OPERATIONS.submitStudy.answer as z.ZodType<
+  { study_id: string; job_id: string; section: string; state: string; place: number }
+>;
+
 Deno.test("A board over an empty store takes studies, one at a time, and stops them", () =>
   inDirectory(async (root) => {
-    const { start, held } = heldStudies();
-    await using test = testBoard(root, [join(root, "empty")], start);
+    await using test = testBoard([join(root, "empty")]);
     assert.match(await (await test.ask("/")).text(), /Nothing is recorded/);
+    assert.match(await (await test.ask("/queue")).text(), /The queue is empty/);
     assert.deepEqual((await test.json("/api/studies")).body, []);
     const sql = { method: "POST", body: '{"sql":"SELECT 1"}' };
     assert.match(JSON.stringify(await test.json("/api/query", sql)), /nothing is recorded there/);
     const submit = { method: "POST", body: '{"model_name":"tiny","dataset":"tiny"}' };
-    const ids: string[] = [];
-    for (const [state, position] of [["starting", 0], ["waiting", 1], ["waiting", 2]] as const) {
-      const { status, body } = await test.json("/api/studies", submit);
-      const submission = OPERATIONS.submitStudy.answer as z.ZodType<{ study_id: string }>;
-      ids.push(submission.parse(body).study_id);
-      assert.deepEqual([status, (body as { state: string }).state], [202, state]);
-      assert.equal((body as { position: number }).position, position);
+    const jobs: Job[] = [];
+    for (const priority of ["P1", "P1", "P1"]) {
+      const { status, body } = await test.json(`/api/studies?priority=${priority}`, submit);
+      assert.equal(status, 202);
+      jobs.push(JobShape.parse(body));
     }
-    assert.equal(new Set(ids).size, 3);
-    assert.deepEqual(
-      JSON.parse(await Deno.readTextFile(held[0]!.document)),
-      JSON.parse(submit.body),
+    assert.deepEqual(jobs.map(({ job_id }) => job_id), ["EXP-001", "EXP-002", "EXP-003"]);
+    const [first, second, third] = jobs.map(({ study_id }) => study_id);
+    assert.equal(new Set([first, second, third]).size, 3);
+    const now = async () => {
+      const { body } = await test.json("/api/queue");
+      const all = JobShape.array().parse(body);
+      return (study_id?: string) => all.find((one) => one.study_id === study_id)!;
+    };
+    await until("the first runs", async () => (await now())(first).state === "running", 30_000);
+    assert.deepEqual([(await now())(second).section, (await now())(second).place], ["queued", 2]);
+    const change = async (study: string | undefined, body: object) =>
+      await test.json(`/api/studies/${study}/job`, { method: "POST", body: JSON.stringify(body) });
+    // Moved before another, held with a reason, released, and taken out of the line.
+    assert.equal((await change(third, { before: "EXP-002" })).status, 202);
+    assert.equal((await now())(third).place, 2);
+    assert.match(
+      JSON.stringify(await change(third, { before: "EXP-0002" })),
+      /Did you mean \\"EXP-002/,
     );
-    const remove = await test.json(`/api/studies/${ids[1]}`, { method: "DELETE" });
-    assert.deepEqual(remove, { status: 202, body: { stopped: "removed" } });
-    assert.match(await (await test.ask(`/studies/${ids[2]}`)).text(), /waiting, place 1 in line/);
-    await test.ask(`/api/studies/${ids[0]}`, { method: "DELETE" }).then((one) =>
-      one.body?.cancel()
+    await change(third, { hold: "waiting on Coding Agent" });
+    assert.equal((await now())(third).section, "blocked");
+    assert.match(await (await test.ask("/queue")).text(), /held: waiting on Coding Agent/);
+    await change(third, { release: true });
+    await test.json(`/api/studies/${second}`, { method: "DELETE" });
+    assert.deepEqual([(await now())(second).state, (await now())(third).section], [
+      "cancelled",
+      "queued",
+    ]);
+    assert.match(
+      await (await test.ask(`/studies/${third}`)).text(),
+      /EXP-003, waiting: no slot free: 1 of 1 CPU taken by EXP-001, place 2 of P1 in line/,
     );
-    await test.ask(`/api/studies/${ids[0]}`, { method: "DELETE" }).then((one) =>
-      one.body?.cancel()
-    );
-    assert.equal(held[0]!.stopped, 1); // a second Ctrl-C would not let it end cleanly
-    const { body } = await test.json(`/api/studies/${ids[0]}`);
-    assert.equal((body as { submitted: { exit_code: number } }).submitted.exit_code, 130);
-    assert.equal(held.length, 2); // the third began as the first ended
-    assert.match(await Deno.readTextFile(held[1]!.document), /tiny/);
-    assert.deepEqual(await test.board.close(), []);
-    assert.equal(held[1]!.stopped, 1);
+    await test.json(`/api/studies/${first}`, { method: "DELETE" });
+    await test.json(`/api/studies/${first}`, { method: "DELETE" });
+    await until("the third runs", async () => (await now())(third).state === "running", 30_000);
+    assert.equal((await now())(first).state, "cancelled");
+    // What runs goes on without the board; the next one ends it.
+    assert.deepEqual((await test.board.close()).map(({ job_id }) => job_id), ["EXP-003"]);
+    await using later = testBoard([join(root, "empty")]);
+    await later.json(`/api/studies/${third}`, { method: "DELETE" });
+    await until("the third has ended", async () => {
+      const { body } = await later.json("/api/queue");
+      return JobShape.array().parse(body).every(({ section }) => section === "ended");
+    }, 30_000);
   }));
 
 /** The sentence with which a document is refused; fails where it is taken. */
@@ -274,8 +292,7 @@ async function refusedDocument(test: TestBoard, document: object): Promise<strin
 
 Deno.test("A board refuses a study that cannot begin, as the command line does, and keeps no trace of it", () =>
   inDirectory(async (root) => {
-    const { start, held } = heldStudies();
-    await using test = testBoard(root, [join(root, "empty")], start);
+    await using test = testBoard([join(root, "empty")]);
     const broken = join(root, "broken.jsonl");
     await Deno.writeTextFile(broken, '{"prompt": "a"}\n');
     await Deno.mkdir(join(root, "folder"));
@@ -293,49 +310,43 @@ Deno.test("A board refuses a study that cannot begin, as the command line does, 
     for (const [document, sentence] of cases) {
       assert.match(await refusedDocument(test, document), sentence);
     }
-    assert.deepEqual(held, []);
     assert.deepEqual((await test.json("/api/studies")).body, []);
+    assert.deepEqual((await test.json("/api/queue")).body, []);
   }));
 
 Deno.test("A submitted study that ended before it recorded anything stays listed with its last words", () =>
   inDirectory(async (root) => {
-    // As the real one, but for its program.
-    const start: StartStudy = (asked, folder) => {
-      const said = ["reading the model", "pare: Cannot go on as the hub is down"];
-      const script = `for (const line of ${JSON.stringify(said)}) console.log(line); Deno.exit(2);`;
-      const child = startChildIn(folder, {
-        argv: [Deno.execPath(), "eval", script],
-        request: asked,
-      });
-      return { done: child.exited.then(({ code }) => code!), stop: () => {} };
-    };
+    const said = ["reading the model", "pare: Cannot go on as the hub is down"];
+    const script = `for (const line of ${JSON.stringify(said)}) console.log(line); Deno.exit(2);`;
     const stores = [join(root, "empty")];
-    await using test = testBoard(root, stores, start);
+    await using test = testBoard(stores, { script });
     const body = JSON.stringify({ model_name: "tiny", dataset: "tiny" });
     const { body: asked } = await test.json("/api/studies", { method: "POST", body });
     const { study_id } = asked as { study_id: string };
     await until("its process is over", async () => {
       const { body: stands } = await test.json(`/api/studies/${study_id}`);
       return (stands as { state: string }).state === "ended";
-    });
+    }, 30_000);
     const { body: lines } = await test.json("/api/studies");
     const [line] = (OPERATIONS.listStudies.answer as z.ZodType<Record<string, unknown>[]>)
       .parse(lines);
     assert.deepEqual(
-      [line?.["state"], line?.["stop"], line?.["exit_code"], line?.["model_name"]],
-      ["ended", "failed", 2, "tiny"],
+      [line?.["state"], line?.["stop"], line?.["model_name"]],
+      ["ended", "failed", "tiny"],
     );
     assert.match(JSON.stringify(line?.["said"]), /the hub is down/);
-    const page = await (await test.ask("/")).text();
-    assert.match(page, /Ended before anything was recorded/);
-    assert.match(page, /failed with exit code 2: pare: Cannot go on as the hub is down/);
+    const page = await (await test.ask("/queue")).text();
+    assert.match(
+      page,
+      /failed: exit code 2: reading the model; pare: Cannot go on as the hub is down/,
+    );
     const own = await (await test.ask(`/studies/${line?.["study_id"]}`)).text();
-    assert.match(own, /failed with exit code 2; nothing was recorded/);
+    assert.match(own, /EXP-001, failed: exit code 2/);
     assert.match(own, /reading the model/);
     await test.board.close();
-    // A later board reads it from the study's files; one of other stores does not.
-    await using later = testBoard(root, stores, start);
+    // A later board of the store has it, too; one of other stores does not.
+    await using later = testBoard(stores, { script });
     assert.deepEqual((await later.json("/api/studies")).body, lines);
-    await using other = testBoard(root, [join(root, "other")], start);
+    await using other = testBoard([join(root, "other")]);
     assert.deepEqual((await other.json("/api/studies")).body, []);
   }));

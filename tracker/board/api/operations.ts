@@ -1,6 +1,7 @@
 import { z } from "zod";
-import { StudyDocument } from "../../../core/mod.ts";
+import { PRIORITIES, StudyDocument } from "../../../core/mod.ts";
 import { StudiesBeside, TrialsBeside } from "../../show/json/json_shapes.ts";
+import { QueuedJob } from "../../show/json/queue_shapes.ts";
 import { DRAWN_FIGURES, FRONT_COSTS, FRONT_QUALITIES } from "../resources/figures.ts";
 import { TRIAL_ORDERS } from "../resources/trials.ts";
 
@@ -13,11 +14,7 @@ const PageSize = z.coerce.number().int().min(1).max(500).default(100);
 const Row = z.record(z.string(), z.unknown()).describe("a row of SQL by column; see /api/views");
 const NoQuery = z.strictObject({});
 
-const said = z.array(z.string()).describe("the last lines that its process printed");
-const exit_code = z.int().nullable()
-  .describe(
-    "0: it ran to its end; 130: it was stopped; null: it runs, did not begin, or nobody saw it end",
-  );
+const said = z.array(z.string()).describe("the last lines that its program printed");
 
 const StudyLineShape = z.strictObject({
   study_id: z.string(),
@@ -31,20 +28,10 @@ const StudyLineShape = z.strictObject({
   stop: z.string().nullable().describe("why it ended; null: it did not yet"),
   source: z.string().describe("pare, or the tracker that it was imported from"),
   said: said.optional().describe("of one that was submitted here and has recorded nothing"),
-  exit_code: exit_code.optional().describe("of one that was submitted here and recorded nothing"),
+  reason: z.string().optional().describe("why one that recorded nothing stands where it does"),
 });
 
-const SubmissionShape = z.strictObject({
-  study_id: z.string(),
-  kind: z.string().describe("of run"),
-  store: z.string(),
-  model_name: z.string(),
-  dataset: z.string(),
-  position: z.int().describe("place in line, from 1; 0: it waits no more"),
-  state: z.enum(["waiting", "starting", "ended"]),
-  said,
-  exit_code,
-});
+const JobShape = QueuedJob.extend({ said });
 
 const Rows = z.object({
   rows: z.array(Row),
@@ -97,7 +84,21 @@ const of = (
   more: Partial<Operation> = {},
 ): Operation => ({ method, path, summary, answer, query: NoQuery, status: 200, ...more });
 
-export const SubmitQuery = z.strictObject({ store: Text.optional() });
+export const SubmitQuery = z.strictObject({
+  store: Text.optional(),
+  priority: z.enum(PRIORITIES).default("P1").describe(
+    "P0 begins at once, P2 when nothing else waits",
+  ),
+  title: Text.optional(),
+});
+export const JobChange = z.union([
+  z.strictObject({ hold: z.string().min(1).max(500).describe("why it waits for a person") }),
+  z.strictObject({ release: z.literal(true).describe("end a hold") }),
+  z.strictObject({
+    priority: z.enum(PRIORITIES).nullable().default(null).describe("null: the one it has"),
+    before: Text.nullable().default(null).describe("the job that it goes before; null: the end"),
+  }),
+]);
 export const ListQuery = z.strictObject({
   order: z.enum(TRIAL_ORDERS as [string, ...string[]]).default("rank"),
   find: Text.default("").describe("in a trial's name, methods or state"),
@@ -134,8 +135,8 @@ export const OPERATIONS = {
   submitStudy: of(
     "post",
     "/api/studies",
-    "Submit a study document; a second waits in line",
-    SubmissionShape,
+    "Put a study document in line",
+    JobShape,
     {
       body: StudyDocument,
       query: SubmitQuery,
@@ -146,9 +147,22 @@ export const OPERATIONS = {
   stopStudy: of(
     "delete",
     "/api/studies/:study",
-    "Stop a study that was submitted here, as Ctrl-C does",
-    z.strictObject({ stopped: z.enum(["removed", "stopping"]) }),
+    "Take a study out of the queue, or end it as Ctrl-C does",
+    JobShape,
     { status: 202 },
+  ),
+  listQueue: of(
+    "get",
+    "/api/queue",
+    "What runs, waits, is blocked and has ended",
+    z.array(JobShape),
+  ),
+  changeJob: of(
+    "post",
+    "/api/studies/:study/job",
+    "Hold a study in line, release it, or move it",
+    JobShape,
+    { body: JobChange, status: 202 },
   ),
   listTrials: of("get", "/api/studies/:study/trials", "Trials of a study", Rows, {
     query: ListQuery,

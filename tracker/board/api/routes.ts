@@ -4,7 +4,7 @@ import { PARE_VERSION } from "../../lab/provenance.ts";
 import { takeNote } from "../../store/take_note.ts";
 import { toJson } from "../../store/journal/record_line.ts";
 import type { Board } from "../board.ts";
-import { endOf } from "../submission.ts";
+import type { BoardJob } from "../board_queue.ts";
 import { Refused } from "../refused.ts";
 import { listViews } from "../resources/list_views.ts";
 import { listStudies, readStudy } from "../resources/studies.ts";
@@ -25,6 +25,7 @@ import {
   EventsQuery,
   FigureQuery,
   FlipsQuery,
+  JobChange,
   ListQuery,
   NoteBody,
   QueryBody,
@@ -51,15 +52,25 @@ async function referenceOf(board: Board, study: string, named: string | undefine
   return String(row["trial_id"]);
 }
 
-async function stopStudy(board: Board, study: string): Promise<Response> {
-  const stopped = board.queue.stop(study);
-  if (stopped !== "not here") return json({ stopped }, 202);
-  const known = board.queue.get(study);
-  const row = known === undefined ? await readStudy(board.stores, study) : null;
+async function stopStudy({ queue, stores }: Board, study: string): Promise<Response> {
+  const job = queue.get(study);
+  if (job !== undefined && job.section !== "ended") return json(await queue.cancel(study), 202);
+  const row = job === undefined ? await readStudy(stores, study) : null;
   const why = row?.["state"] === "running"
-    ? "this board did not start it: stop it where it runs, by Ctrl-C"
+    ? "it was not put in line: stop it where it runs, by Ctrl-C"
     : "it does not run";
   throw new Refused(409, `Cannot stop ${study} as ${why}`);
+}
+
+/** How a study of the queue stands that has recorded nothing yet. */
+function stateOf({ section }: BoardJob): "waiting" | "starting" | "ended" {
+  return section === "running" ? "starting" : section === "ended" ? "ended" : "waiting";
+}
+
+function changed({ queue }: Board, study: string, body: unknown): Promise<BoardJob> {
+  const change = checked(JobChange, body);
+  if ("hold" in change) return queue.hold(study, change.hold);
+  return "release" in change ? queue.release(study) : queue.move(study, change);
 }
 
 async function note(board: Board, name: string, study: string, c: Context): Promise<Response> {
@@ -77,19 +88,26 @@ function addStudies(app: Hono, board: Board): void {
     const known = new Set(recorded.map(({ study_id }) => study_id));
     const unrecorded = queue.all().filter(({ study_id }) => !known.has(study_id)).map((one) => ({
       ...{ study_id: one.study_id, kind: one.kind, store: one.store, model_name: one.model_name },
-      ...{ dataset: one.dataset, opened_at: null, trials: 0, state: one.state },
-      ...{ stop: endOf(one), source: "pare", said: one.said, exit_code: one.exit_code },
+      ...{ dataset: one.dataset, opened_at: null, trials: 0, state: stateOf(one) },
+      stop: one.section === "ended" ? one.state : null,
+      ...{ source: "pare", said: one.said, reason: one.reason },
     }));
     return json([...unrecorded, ...recorded]);
   });
   app.post("/api/studies", async (c) => {
-    const { store: named } = checked(SubmitQuery, c.req.query());
+    const { store: named, title, ...place } = checked(SubmitQuery, c.req.query());
     const root = named ?? stores.roots[0]!;
     if (!stores.roots.includes(root)) {
       throw new Refused(404, unknownName("store", root, [...stores.roots]));
     }
-    return json(await queue.submit(await readJson(c), root), 202);
+    const options = { ...place, ...title === undefined ? {} : { title } };
+    return json(await queue.submit(await readJson(c), root, options), 202);
   });
+  app.get("/api/queue", () => json(queue.all()));
+  app.post(
+    "/api/studies/:study/job",
+    async (c) => json(await changed(board, c.req.param("study"), await readJson(c)), 202),
+  );
   app.get("/api/studies/:study", async (c) => {
     const study = c.req.param("study");
     const submitted = queue.get(study);
@@ -97,7 +115,7 @@ function addStudies(app: Hono, board: Board): void {
       return json({ ...await readStudy(stores, study), submitted: submitted ?? null });
     } catch (error) {
       if (submitted === undefined) throw error;
-      return json({ study_id: study, state: submitted.state, submitted });
+      return json({ study_id: study, state: stateOf(submitted), submitted });
     }
   });
   app.delete("/api/studies/:study", (c) => stopStudy(board, c.req.param("study")));

@@ -8,7 +8,7 @@ export interface PageParts {
   readonly title: string;
   readonly body: Markup;
   /** Which entry of the navigation it belongs to. */
-  readonly at?: "studies" | "compare" | "sql";
+  readonly at?: "studies" | "queue" | "compare" | "sql";
 }
 
 /** The whole page: one landmark each for navigation and content, and a line that tells of events. */
@@ -38,6 +38,7 @@ export function layout({ title, body, at }: PageParts): Markup {
           <nav aria-label="Main">
     <a class="home" href="/">pare</a>
     ${link("/", "Studies", "studies")}
+    ${link("/queue", "Queue", "queue")}
     ${link("/compare", "Compare", "compare")}
     ${link("/sql", "SQL", "sql")}
           </nav>

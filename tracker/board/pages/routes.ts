@@ -18,6 +18,7 @@ import {
   trialId,
 } from "../resources/trials.ts";
 import { comparePage, compareStudiesPage } from "./compare_page.ts";
+import { queuePage } from "./queue_page.ts";
 import { sqlPage } from "./sql_page.ts";
 import { studiesPage } from "./studies_page.ts";
 import { studyPage, submittedPage } from "./study_page.ts";
@@ -34,6 +35,7 @@ const ASSETS: ReadonlyMap<string, URL> = new Map([
     "board.js",
     "front.js",
     "points.js",
+    "queue.js",
     "sort.js",
     "sql_box.js",
     "sql_tables.js",
@@ -149,6 +151,7 @@ export function addPages(app: Hono, board: Board): void {
   });
   app.get("/studies/:study", (c) => study(c, board));
   app.get("/studies/:study/trials/:trial", (c) => trial(c, board));
+  app.get("/queue", (c) => c.html(queuePage(board.queue.all())));
   app.get("/compare", (c) => compare(c, board));
   app.get("/sql", (c) => sql(c, board));
   app.get("/assets/:name", (c) => asset(c, c.req.param("name")));

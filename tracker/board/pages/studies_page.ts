@@ -1,6 +1,6 @@
 import { html } from "hono/html";
 import { endedBy } from "../../show/view/ended_by.ts";
-import { endText, type Submission } from "../submission.ts";
+import type { BoardJob } from "../board_queue.ts";
 import type { Row, StudyLine } from "../resources/studies.ts";
 import type { Answers } from "../board_stores.ts";
 import { layout, type Markup } from "./layout.ts";
@@ -12,33 +12,14 @@ function state(row: Row): string {
     : String(row["state"]);
 }
 
-/** How one that recorded nothing stands, with the last that it said where it is over. */
-function standing(one: Submission): string {
-  if (one.state === "ended") return `${endText(one)}: ${one.said.at(-1) ?? "it said nothing"}`;
-  return one.state + (one.position > 0 ? `, place ${one.position}` : "");
-}
-
-function listed(id: string, title: string, all: readonly Submission[]): Markup | string {
-  if (all.length === 0) return "";
-  return html`
-    <section aria-labelledby="${id}">
-      <h2 id="${id}">${title}</h2>
-      <ul>${all.map((one) =>
-        html`<li><a href="${studyPath(one.study_id)}">${one.study_id}</a>: ${standing(one)}</li>`
-      )}</ul>
-    </section>
-  `;
-}
-
-/** What was submitted here and has recorded nothing. */
-function unrecorded(all: readonly Submission[]): Markup {
-  const { over = [], open = [] } = Object.groupBy(
-    all,
-    ({ state }) => state === "ended" ? "over" : "open",
-  );
-  return html`${listed("line", "In line", open)}${
-    listed("over", "Ended before anything was recorded", over.toReversed())
-  }`;
+/** What is in line, in a sentence with the way to its page. */
+function inLine(jobs: readonly BoardJob[]): Markup | string {
+  const open = jobs.filter(({ section }) => section !== "ended");
+  if (open.length === 0) return "";
+  const running = open.filter(({ section }) => section === "running").length;
+  return html`<p><a href="/queue">${running} running and ${
+    open.length - running
+  } waiting</a> in line.</p>`;
 }
 
 const EMPTY = html`
@@ -58,10 +39,9 @@ function compare(rows: readonly Row[]): Markup | string {
 /** All studies of all stores. */
 export function studiesPage(
   { answers: studies, refused }: Answers<StudyLine>,
-  submitted: readonly Submission[],
+  jobs: readonly BoardJob[],
   several: boolean,
 ): Markup {
-  const known = new Set(studies.map(({ study_id }) => study_id));
   const rows = studies as unknown as Row[]; // fields of a line are values of a row
   const columns = [
     {
@@ -95,7 +75,7 @@ export function studiesPage(
     at: "studies",
     body: html`<h1>Studies</h1>
 ${refused.map(({ message }) => html`<p class="refusal">${message}</p>`)}
-${unrecorded(submitted.filter(({ study_id }) => !known.has(study_id)))}
+${inLine(jobs)}
 ${rows.length === 0 ? EMPTY : table("Studies, the newest first", columns, rows)}${compare(rows)}`,
   });
 }

@@ -4,10 +4,11 @@ import { endedBy } from "../../show/view/ended_by.ts";
 import { type ScoringNote, scoringNotes } from "../../show/view/scored_again.ts";
 import type { DrawnFigure } from "../resources/figures.ts";
 import type { Row } from "../resources/studies.ts";
-import { endText, type Submission } from "../submission.ts";
+import type { BoardJob } from "../board_queue.ts";
 import type { Page } from "../resources/trials.ts";
 import { front, ratio, standingOf } from "./front_section.ts";
 import { layout, type Markup } from "./layout.ts";
+import { jobStands } from "./queue_page.ts";
 import {
   facts,
   figure,
@@ -248,15 +249,14 @@ export function studyPage(
   });
 }
 
-/** A study that was submitted and has recorded nothing yet. */
-export function submittedPage(submitted: Submission): Markup {
-  const { study_id, state, position, said } = submitted;
-  const stands = state === "ended"
-    ? `${endText(submitted)}; nothing was recorded`
-    : state + (position > 0 ? `, place ${position} in line` : "");
+/** A study of the queue that has recorded nothing yet. */
+export function submittedPage(job: BoardJob): Markup {
+  const { study_id, job_id, priority, place, said } = job;
+  const stands = `${job_id}, ${jobStands(job)}` +
+    (place > 0 ? `, place ${place} of ${priority} in line` : "");
   return layout({
     title: study_id,
-    at: "studies",
+    at: "queue",
     body: html`
       <h1>${study_id}</h1>
       <div data-live="head" data-again="2000">

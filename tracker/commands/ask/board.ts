@@ -1,10 +1,10 @@
 import { execa } from "execa";
 import { resolve } from "node:path";
 import { UsageError } from "../../../core/mod.ts";
-import { StudyQueue } from "../../board/queue.ts";
+import { BoardQueue } from "../../board/board_queue.ts";
 import { startBoard } from "../../board/server.ts";
 import { findHome } from "../../ground/home.ts";
-import { startStudyProcess } from "../study/start_study_process.ts";
+import { enginesFor, programOf } from "../queue/work.ts";
 
 export interface BoardCommandOptions {
   store?: string[];
@@ -42,8 +42,10 @@ function interrupted(): Promise<void> {
 export async function boardCommand(options: BoardCommandOptions): Promise<void> {
   const home = findHome(Deno.env.toObject());
   const stores = [...new Set((options.store ?? [home.store]).map((one) => resolve(one)))];
+  const queue = new BoardQueue(stores, { engines: enginesFor, programOf });
+  queue.drive();
   const board = startBoard({
-    ...{ stores, queue: new StudyQueue(home.studies, startStudyProcess, stores) },
+    ...{ stores, queue },
     ...(options.port === undefined ? {} : { port: portOf(options.port) }),
   });
   const stop = interrupted();
@@ -52,7 +54,9 @@ export async function boardCommand(options: BoardCommandOptions): Promise<void> 
   const seen = Deno.stdout.isTerminal() && (Deno.env.get("DISPLAY") ?? "") !== "";
   if (options.open !== false && (seen || Deno.build.os === "darwin")) openBrowser(board.url);
   await stop;
-  console.error("closing: a study that runs is recorded as cancelled; once more to leave at once");
   const left = await board.close();
-  for (const study_id of left) console.error(`not begun: ${study_id}`);
+  for (const { job_id, state } of left) {
+    const goes = state === "waiting" ? "waits in line" : "goes on";
+    console.error(`${job_id} ${goes}: \`pare queue work\` or the next board has it`);
+  }
 }

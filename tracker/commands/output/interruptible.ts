@@ -1,12 +1,13 @@
-/** Ctrl-C ends the study cleanly; a second one ends the process. */
+/** Ctrl-C ends the work cleanly, `ending` says how; a second one ends the process. */
 export function interruptible(
   say: (text: string) => void,
   begun: () => boolean,
+  ending = "the running trial is recorded as cancelled",
 ): AbortController {
   const controller = new AbortController();
   const stop = () => {
     if (controller.signal.aborted) Deno.exit(130);
-    const what = begun() ? "the running trial is recorded as cancelled" : "the set-up ends";
+    const what = begun() ? ending : "the set-up ends";
     say(`stopping: ${what}; once more to leave at once`);
     controller.abort();
   };

@@ -1,20 +1,18 @@
-import { readFile } from "node:fs/promises";
-import {
-  type StudyEvent,
-  type StudyRequestInput,
-  type StudyResult,
-  UsageError,
-} from "../../../core/mod.ts";
+import { type StudyEvent, type StudyRequestInput, type StudyResult } from "../../../core/mod.ts";
 import { withoutCredentials } from "../../exchange/mlflow/client/connection.ts";
 import { outsideStores } from "../../ground/storage/outside_stores.ts";
 import { parseBytes } from "../../ground/terminal/parse_values.ts";
-import { parseJson, withoutMark } from "../../lab/data/parse_json.ts";
 import { type Lab, openLab } from "../../session/lab.ts";
 import type { StudySession } from "../../session/study_session.ts";
 import { jsonText } from "../../show/json/print_json.ts";
 import { chooseAsk } from "../../show/terminal/ask.ts";
 import { createLiveView, standardScreen } from "../../show/terminal/live_view.ts";
-import { followProgress, progressText } from "../../show/view/study_progress.ts";
+import {
+  followProgress,
+  progressText,
+  type StudyProgress,
+} from "../../show/view/study_progress.ts";
+import { readDocument } from "../input/read_document.ts";
 import { limitsFromOptions, studyFromOptions } from "../input/study_document.ts";
 import { studyCard } from "../output/study_card.ts";
 import { announce, conclude, introduce, sayMirrored } from "../output/study_said.ts";
@@ -31,6 +29,11 @@ export interface StudyCommandOptions extends RunOptions {
   json?: boolean;
 }
 
+/** Told how far a study is, at each of its trials. */
+interface Followed {
+  readonly onProgress?: (progress: StudyProgress) => void;
+}
+
 /** The study of the README: what a newcomer sees first. */
 const DEMO: StudyRequestInput = {
   model_name: "demo",
@@ -38,32 +41,6 @@ const DEMO: StudyRequestInput = {
   max_trials: 5,
   budget_seconds: 600,
 };
-
-async function readDocument(file: string | undefined): Promise<Partial<StudyRequestInput>> {
-  if (file === undefined) return {};
-  let text: string;
-  try {
-    text = await readFile(file, "utf8");
-  } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new UsageError(`Cannot read the study ${file}: ${reason}`);
-  }
-  let document: unknown;
-  try {
-    document = parseJson(withoutMark(text));
-  } catch (error) {
-    // The parser quotes the text, which may be anything: one line, and what can be read.
-    const reason = String(error instanceof Error ? error.message : error)
-      .replace(/[^\x20-\x7e]+/g, " ").slice(0, 160);
-    throw new UsageError(`Cannot read the study ${file} as JSON: ${reason}`);
-  }
-  if (typeof document !== "object" || document === null || Array.isArray(document)) {
-    throw new UsageError(
-      `Cannot take the study ${file}: it must be an object with model_name and dataset`,
-    );
-  }
-  return document as Partial<StudyRequestInput>; // checked by checkStudy
-}
 
 function commandLine(): string {
   const words = Deno.args.map((word) =>
@@ -82,7 +59,9 @@ type Opening = (lab: Lab) => Promise<StudySession>;
 
 /** Opens a study and runs it: what it says, asks and leaves are those of every command. */
 export async function runStudyCommand(
-  { store, mlflow, maxDisk, output, yes = false, json = false }: StudyCommandOptions,
+  { store, mlflow, maxDisk, output, yes = false, json = false, onProgress }:
+    & StudyCommandOptions
+    & Followed,
   open: Opening,
 ) {
   if (output !== undefined) outsideStores(output, "write the report to");
@@ -114,7 +93,9 @@ export async function runStudyCommand(
       onEvent(event);
       follow.onEvent(event);
       const begins = event.event === "record" && event.record.type === "trial_opened";
-      if (begins) screen.say(progressText(follow.progress()));
+      if (!begins) return;
+      screen.say(progressText(follow.progress()));
+      onProgress?.(follow.progress());
     },
   });
   screen.finish();
@@ -128,8 +109,13 @@ export async function runStudyCommand(
 }
 
 /** `pare run`: a study from options, a document, or both. */
-export async function runCommand(file: string | undefined, options: StudyCommandOptions) {
-  const request = studyFromOptions(options, await readDocument(file));
+export async function runCommand(
+  file: string | undefined,
+  { queue = false, ...options }: StudyCommandOptions & { queue?: boolean },
+) {
+  const document = await readDocument(file);
+  const request = studyFromOptions(options, document);
+  if (queue) return void await (await import("../queue/add.ts")).putInLine(request, options);
   await runStudyCommand(options, (lab) => lab.open(request));
 }
 

@@ -8,7 +8,6 @@
  */
 import { resolve } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { TAKEN } from "../../../python-backends/child/child_folder.ts";
 import { type Child, startChild } from "../../../python-backends/child/start_child.ts";
 import { writeWhole } from "../../../python-backends/whole_file.ts";
 import {
@@ -26,6 +25,9 @@ const GRACE_MS = { save: 110_000, timeout: 110_000, cancel: 10_000 };
 type Why = keyof typeof GRACE_MS;
 
 const HOW = { save: "saved", timeout: "timeout", cancel: "cancelled" } as const;
+
+/** The exit code of a second start in a folder that another process works for. */
+const TAKEN = 75;
 
 const LOOK_MS = 500;
 

@@ -1,3 +1,4 @@
+import { Budget, JobCard, QueuedJob } from "./queue_shapes.ts";
 import { z } from "zod";
 import { CALLS, Difference, Drift, TrialState } from "../../../core/mod.ts";
 
@@ -339,4 +340,7 @@ export const JSON_SHAPES = {
   export: Export,
   published: Published,
   studies_report: StudiesReport,
+  queue: z.array(QueuedJob),
+  job: JobCard,
+  budget: z.array(Budget),
 } as const;

@@ -1,6 +1,7 @@
 /** What the pages do beside being read: events as they come, notes, weights, figures on demand. */
 import "./front.js";
 import { bringTables, keepSorted } from "./sort.js";
+import "./queue.js";
 import "./sql_box.js";
 
 /** The parts that change, as the board wrote them: a script marks and sorts what is shown. */

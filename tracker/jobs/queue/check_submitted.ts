@@ -1,12 +1,11 @@
 import { existsSync, statSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
-import { kindOf, type Registry, type RunRequest, UsageError } from "../../core/mod.ts";
-import { checkRequest } from "../lab/check_request.ts";
-import { withFoundTasks } from "../lab/data/find_tasks.ts";
-import { type ReadDataset, readDataset } from "../lab/data/inspect_dataset.ts";
-import { discoverPlugins } from "../lab/discover.ts";
-import { Refused } from "./refused.ts";
+import { kindOf, type Registry, type RunRequest, UsageError } from "../../../core/mod.ts";
+import { checkRequest } from "../../lab/check_request.ts";
+import { withFoundTasks } from "../../lab/data/find_tasks.ts";
+import { type ReadDataset, readDataset } from "../../lab/data/inspect_dataset.ts";
+import { discoverPlugins } from "../../lab/discover.ts";
 
 /** Names that the set-up makes a model of. */
 const MADE = ["tiny", "demo"];
@@ -58,16 +57,10 @@ async function pluginsFor(request: RunRequest, dataset: ReadDataset): Promise<Re
  * own process alone, afresh each time: what they say is wrong stands with the study when it ends.
  */
 export async function checkSubmitted(request: RunRequest): Promise<void> {
-  try {
-    if (kindOf(request).asks(request).endpoint === undefined) checkModel(request.model_name);
-    if (request.student !== undefined) checkModel(request.student);
-    request.plugins.forEach(checkPlugin);
-    const dataset = await readDataset(request.dataset);
-    const plugins = request.plugins.length > 0 ? null : await pluginsFor(request, dataset);
-    if (plugins !== null) checkRequest(request, dataset.facts, plugins);
-  } catch (error) {
-    // "Cannot find" is of the document here, not of an address: no 404.
-    if (error instanceof UsageError) throw new Refused(400, error.message);
-    throw error;
-  }
+  if (kindOf(request).asks(request).endpoint === undefined) checkModel(request.model_name);
+  if (request.student !== undefined) checkModel(request.student);
+  request.plugins.forEach(checkPlugin);
+  const dataset = await readDataset(request.dataset);
+  const plugins = request.plugins.length > 0 ? null : await pluginsFor(request, dataset);
+  if (plugins !== null) checkRequest(request, dataset.facts, plugins);
 }

@@ -1,0 +1,138 @@
+/** A queue that is driven really: its journal, this machine's slots, wrappers and programs. */
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import type { Job, Queue } from "../../../core/mod.ts";
+import { readLease } from "../../../tracker/jobs/attempt/lease.ts";
+import { LocalEngine } from "../../../tracker/jobs/engines/local/local_engine.ts";
+import { driveQueue } from "../../../tracker/jobs/queue/drive_queue.ts";
+import { QueueDisk } from "../../../tracker/jobs/queue/queue_disk.ts";
+import {
+  attemptFolder,
+  type QueuePaths,
+  queuePaths,
+} from "../../../tracker/jobs/queue/queue_paths.ts";
+import { queueRows } from "../../../tracker/jobs/queue/queue_rows.ts";
+import { type QueueOptions, submitStudy } from "../../../tracker/jobs/queue/submit.ts";
+import { executionPage, queuePage } from "../../../tracker/show/queue/queue_page.ts";
+import { inDirectory } from "../../fixtures/stores/processes.ts";
+import { until } from "../../python-backends/scripted_worker.ts";
+
+/**
+ * Stands for a study of so many trials. 1: it ends at once. 2: it goes on until it is asked to end, and a
+ * later attempt ends at once. 3: its words are wrong.
+ */
+const SCRIPT = `
+  const [folder] = Deno.args;
+  const { document } = JSON.parse(Deno.readTextFileSync(folder + "/work.json"));
+  const { max_trials } = JSON.parse(Deno.readTextFileSync(document));
+  if (max_trials === 3) { console.log("pare: Cannot do that"); Deno.exit(2); }
+  if (max_trials === 1 || !folder.endsWith("attempt-1")) Deno.exit(0);
+  Deno.addSignalListener("SIGINT", () => Deno.exit(130));
+  setInterval(() => {}, 1000);`;
+
+interface World {
+  readonly store: string;
+  readonly paths: QueuePaths;
+  readonly disk: QueueDisk;
+  submit(max_trials: number, options?: Partial<QueueOptions>): Promise<string>;
+  /** Drives the queue until it is idle, or as long as `work` takes. */
+  drive(work?: () => Promise<void>): Promise<Queue>;
+  job(job_id: string): Job;
+}
+
+async function world(root: string): Promise<World> {
+  const store = join(root, "store");
+  const paths = queuePaths(store);
+  const disk = new QueueDisk(paths.journal);
+  const script = join(root, "program.ts");
+  await Deno.writeTextFile(script, SCRIPT);
+  const slots = { cpu: 1, gpu: 0, memory_gb: null };
+  return {
+    ...{ store, paths, disk },
+    async submit(max_trials, options = {}) {
+      const document = { model_name: "tiny", dataset: "tiny", max_trials };
+      return (await submitStudy(disk, { paths, store }, document, { slots, ...options })).job_id;
+    },
+    async drive(work) {
+      const engines = [new LocalEngine(paths.books, { slots, cards: [], machine: "test" })];
+      const ending = new AbortController();
+      const driving = driveQueue({
+        ...{ paths, engines, signal: ending.signal, until_idle: work === undefined },
+        programOf: (folder) => [Deno.execPath(), "run", "-A", "--no-check", script, folder],
+      });
+      if (work !== undefined) {
+        await work();
+        ending.abort();
+      }
+      await driving;
+      return disk.current();
+    },
+    job: (job_id) => disk.current().jobs.get(job_id)!,
+  };
+}
+
+Deno.test("P0 begins at once: what runs is saved for it, and goes on from there afterwards", () =>
+  inDirectory(async (root) => {
+    const { submit, drive, job, disk, paths } = await world(root);
+    const slow = await submit(2);
+    const last = await submit(1, { priority: "P2" });
+    await drive(async () => {
+      await until("it runs", () => job(slow).state === "running", 30_000);
+      await submit(1, { priority: "P0", title: "urgent" });
+      await until(
+        "all are done",
+        () => [...disk.current().jobs.values()].every(({ state }) => state === "done"),
+        60_000,
+      );
+    });
+    assert.deepEqual(job(slow).attempts.map(({ how }) => how), ["saved", "done"]);
+    assert.match(job(slow).attempts[0]!.stop!.reason, /makes room for EXP-003/);
+    const began = (id: string) => job(id).attempts.at(-1)!.began!;
+    assert.ok(began("EXP-003") < began(slow) && began(slow) < began(last), "P0, P1, P2");
+    const rows = queueRows(disk.current(), paths, Date.now());
+    assert.match(queuePage(rows, Date.now()), /### Ended\n- \[x\] EXP-002: .*\(done: /);
+    assert.match(
+      executionPage(disk.current()),
+      /\| EXP-001 \| .* \| 1 \| local \| test \| .* \| saved \|/,
+    );
+  }));
+
+Deno.test("a job that failed blocks what depends on it, and the reasons are told", () =>
+  inDirectory(async (root) => {
+    const { submit, drive, job, disk, paths } = await world(root);
+    const wrong = await submit(3);
+    const behind = await submit(1, { after: [{ job_id: wrong, met: false }] });
+    const held = await submit(1, { hold: "waiting on Coding Agent" });
+    await drive();
+    assert.equal(job(wrong).state, "failed");
+    assert.match(job(wrong).reason, /exit code 2: pare: Cannot do that/);
+    const page = queuePage(queueRows(disk.current(), paths, Date.now()), Date.now());
+    assert.match(page, new RegExp(`${behind}: .*${wrong} failed: exit code 2`));
+    assert.match(page, new RegExp(`${held}: .*held: waiting on Coding Agent`));
+  }));
+
+Deno.test("the death of a job's wrapper is seen, and the job is tried again", () =>
+  inDirectory(async (root) => {
+    const { submit, drive, job, paths } = await world(root);
+    const slow = await submit(2);
+    await drive(async () => {
+      await until("it runs", () => job(slow).state === "running", 30_000);
+      Deno.kill(readLease(attemptFolder(paths, slow, 1))!.pid, "SIGKILL");
+      await until("it is lost", () => job(slow).attempts[0]!.how === "lost", 30_000);
+    });
+    assert.match(job(slow).reason, /vanished without a result/);
+    assert.ok(job(slow).not_before! > Date.now() + 30_000, "it waits a minute");
+  }));
+
+Deno.test("without its driver a job goes on, and the next driver takes its result", () =>
+  inDirectory(async (root) => {
+    const { submit, drive, job, paths } = await world(root);
+    const slow = await submit(2);
+    await drive(() => until("it runs", () => job(slow).state === "running", 30_000));
+    assert.equal(job(slow).state, "running");
+    Deno.kill(readLease(attemptFolder(paths, slow, 1))!.pid, "SIGTERM"); // as a machine that goes down
+    const again = await drive(async () => {
+      await until("it waits", () => job(slow).state === "waiting", 60_000);
+    });
+    assert.equal(again.jobs.get(slow)!.attempts[0]!.how, "saved");
+  }));

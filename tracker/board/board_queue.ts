@@ -1,0 +1,175 @@
+import {
+  cancelJob,
+  type Engine,
+  holdJob,
+  type JobEvent,
+  moveJob,
+  type Place,
+  type Queue,
+  releaseJob,
+  type Slots,
+  type Turn,
+  UsageError,
+} from "../../core/mod.ts";
+import { logTail } from "../../python-backends/child/log_tail.ts";
+import { attemptPaths } from "../jobs/attempt/attempt_folder.ts";
+import { driveQueue, driverLock } from "../jobs/queue/drive_queue.ts";
+import type { ProgramOf } from "../jobs/queue/queue_files.ts";
+import { QueueDisk } from "../jobs/queue/queue_disk.ts";
+import { attemptFolder, type QueuePaths, queuePaths } from "../jobs/queue/queue_paths.ts";
+import { type QueueRow, queueRows } from "../jobs/queue/queue_rows.ts";
+import { type QueueOptions, submitStudy } from "../jobs/queue/submit.ts";
+import { Refused } from "./refused.ts";
+
+/** A job of a store that the board shows, with what its program said last. */
+export interface BoardJob extends QueueRow {
+  readonly said: readonly string[];
+}
+
+/** What drives the queues of a board; another process that drives one already goes on doing so. */
+export interface Driving {
+  readonly engines: (paths: QueuePaths) => Promise<readonly Engine[]>;
+  readonly programOf: ProgramOf;
+  /** Of each job; default: those of a study on this machine. */
+  readonly slots?: Slots;
+}
+
+const MOST_WAITING = 1000;
+const LINES_SHOWN = 40;
+/** How often is looked whether a queue's driver has gone. */
+const AGAIN_MS = 2000;
+
+interface StoreQueue {
+  readonly store: string;
+  readonly paths: QueuePaths;
+  readonly disk: QueueDisk;
+}
+
+/** The queues beside a board's stores. */
+export class BoardQueue implements AsyncDisposable {
+  readonly #queues: readonly StoreQueue[];
+  readonly #ending = new AbortController();
+  readonly #driven: Promise<void>[] = [];
+
+  constructor(stores: readonly string[], private readonly driving: Driving) {
+    this.#queues = stores.map((store) => {
+      const paths = queuePaths(store);
+      return { store, paths, disk: new QueueDisk(paths.journal) };
+    });
+  }
+
+  /** Begins to run what is in line. */
+  drive(onTurn?: (turn: Turn) => void): void {
+    for (const one of this.#queues) this.#driven.push(this.#drive(one, onTurn));
+  }
+
+  /** All jobs, in the sections of each queue. */
+  all(): BoardJob[] {
+    const now = Date.now();
+    return this.#queues.flatMap(({ paths, disk }) =>
+      queueRows(disk.current(), paths, now).map((row) => ({ ...row, said: lastSaid(paths, row) }))
+    );
+  }
+
+  /** The job of a study that was put in line here. */
+  get(study_id: string): BoardJob | undefined {
+    return this.all().find((one) => one.study_id === study_id);
+  }
+
+  async submit(
+    given: unknown,
+    store: string,
+    options: Omit<QueueOptions, "slots">,
+  ): Promise<BoardJob> {
+    const queue = this.#queues.find((one) => one.store === store)!;
+    const waiting = Object.values(queue.disk.current().lines).flat().length;
+    if (waiting >= MOST_WAITING) {
+      throw new Refused(409, `Cannot take one more study: ${waiting} are in line already`);
+    }
+    const { slots } = this.driving;
+    const asked = slots === undefined ? options : { ...options, slots };
+    try {
+      const { study_id } = await submitStudy(queue.disk, queue, given, asked);
+      return this.get(study_id)!;
+    } catch (error) {
+      // "Cannot find" is of the document here, not of an address: no 404.
+      if (error instanceof UsageError) throw new Refused(400, error.message);
+      throw error;
+    }
+  }
+
+  /** Appends what a person asked for of a job, by its study. */
+  async #ask(
+    study_id: string,
+    events: (queue: Queue, job_id: string, at: string) => JobEvent[],
+  ): Promise<BoardJob> {
+    const job = this.get(study_id);
+    const queue = this.#queues.find(({ store }) => store === job?.store);
+    if (job === undefined || queue === undefined) {
+      throw new Refused(404, `Cannot find ${study_id} in line: it was not put there`);
+    }
+    const at = new Date().toISOString();
+    await queue.disk.transact((now) => events(now, job.job_id, at));
+    return this.get(study_id)!;
+  }
+
+  cancel(study_id: string): Promise<BoardJob> {
+    return this.#ask(study_id, (queue, job_id, at) => cancelJob(queue, job_id, "on the board", at));
+  }
+
+  hold(study_id: string, reason: string): Promise<BoardJob> {
+    return this.#ask(study_id, (queue, job_id, at) => holdJob(queue, job_id, reason, at));
+  }
+
+  release(study_id: string): Promise<BoardJob> {
+    return this.#ask(study_id, (queue, job_id, at) => releaseJob(queue, job_id, at));
+  }
+
+  move(study_id: string, to: Place): Promise<BoardJob> {
+    return this.#ask(study_id, (queue, job_id, at) => moveJob(queue, job_id, to, at));
+  }
+
+  async #drive({ paths }: StoreQueue, onTurn?: (turn: Turn) => void): Promise<void> {
+    const { signal } = this.#ending;
+    while (!signal.aborted) {
+      const free = driverLock(paths);
+      free?.release();
+      if (free !== null) {
+        const engines = await this.driving.engines(paths);
+        const { programOf } = this.driving;
+        await driveQueue({
+          paths,
+          engines,
+          programOf,
+          signal,
+          ...onTurn === undefined ? {} : { onTurn },
+        })
+          .catch((error) => console.error(error));
+      }
+      await new Promise((resolve) => {
+        const timer = setTimeout(resolve, AGAIN_MS);
+        signal.addEventListener("abort", () => {
+          clearTimeout(timer);
+          resolve(null);
+        }, { once: true });
+      });
+    }
+  }
+
+  /** Ends the driving: what runs goes on. Gives the jobs that are not over. */
+  async close(): Promise<BoardJob[]> {
+    this.#ending.abort();
+    await Promise.all(this.#driven);
+    return this.all().filter(({ section }) => section !== "ended");
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+}
+
+function lastSaid(paths: QueuePaths, { job_id, attempt }: QueueRow): string[] {
+  if (attempt === 0) return [];
+  const text = logTail(attemptPaths(attemptFolder(paths, job_id, attempt)).log, LINES_SHOWN);
+  return text === "" ? [] : text.split("\n");
+}

@@ -1,0 +1,30 @@
+import { readFile } from "node:fs/promises";
+import { type StudyRequestInput, UsageError } from "../../../core/mod.ts";
+import { parseJson, withoutMark } from "../../lab/data/parse_json.ts";
+
+/** The document that is named; an empty one where none is. */
+export async function readDocument(file: string | undefined): Promise<Partial<StudyRequestInput>> {
+  if (file === undefined) return {};
+  let text: string;
+  try {
+    text = await readFile(file, "utf8");
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new UsageError(`Cannot read the study ${file}: ${reason}`);
+  }
+  let document: unknown;
+  try {
+    document = parseJson(withoutMark(text));
+  } catch (error) {
+    // The parser quotes the text, which may be anything: one line, and what can be read.
+    const reason = String(error instanceof Error ? error.message : error)
+      .replace(/[^\x20-\x7e]+/g, " ").slice(0, 160);
+    throw new UsageError(`Cannot read the study ${file} as JSON: ${reason}`);
+  }
+  if (typeof document !== "object" || document === null || Array.isArray(document)) {
+    throw new UsageError(
+      `Cannot take the study ${file}: it must be an object with model_name and dataset`,
+    );
+  }
+  return document as Partial<StudyRequestInput>; // checked by checkStudy
+}

@@ -1,0 +1,80 @@
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { Turn } from "../../../core/mod.ts";
+import { lockOwner } from "../../../python-backends/file_lock.ts";
+import { findDevices } from "../../jobs/engines/local/devices.ts";
+import { LocalEngine } from "../../jobs/engines/local/local_engine.ts";
+import { type DriveOptions, driveQueue } from "../../jobs/queue/drive_queue.ts";
+import type { QueuePaths } from "../../jobs/queue/queue_paths.ts";
+import { queueRows } from "../../jobs/queue/queue_rows.ts";
+import { executionPage, queuePage } from "../../show/queue/queue_page.ts";
+import { interruptible } from "../output/interruptible.ts";
+import { queuePlace } from "./queue_place.ts";
+
+const PROGRAM = fileURLToPath(new URL("../study/queued_study.ts", import.meta.url));
+
+/** The words that run a queued study. */
+export const programOf: DriveOptions["programOf"] = (folder) => [
+  ...[Deno.execPath(), "run", "--quiet", "--allow-all", "--no-check", PROGRAM, folder],
+];
+
+/** That nothing in line will run before somebody drives the queue; null: somebody does. */
+export function notDriven({ driver }: QueuePaths): string | null {
+  return lockOwner(driver) === null
+    ? "Nobody runs what is in line: `pare queue work` or `pare board` does"
+    : null;
+}
+
+/** This machine's slots. */
+export async function enginesFor({ books }: QueuePaths) {
+  return [new LocalEngine(join(books, Deno.hostname()), await findDevices())]; // machines may share the folder
+}
+
+/** Says what changed of each job since it was told last. */
+function teller(paths: QueuePaths, say: (line: string) => void) {
+  const told = new Map<string, string>();
+  return ({ queue }: Turn) => {
+    for (const row of queueRows(queue, paths, Date.now())) {
+      const now = `${row.job_id}: ${row.state} (${row.reason})`;
+      const before = told.get(row.job_id);
+      told.set(row.job_id, now);
+      if (before === now || before === undefined && row.section === "ended") continue;
+      say(now);
+    }
+  };
+}
+
+function writePages(paths: QueuePaths, { queue }: Turn): void {
+  mkdirSync(paths.root, { recursive: true });
+  const now = Date.now();
+  const rows = queueRows(queue, paths, now);
+  Deno.writeTextFileSync(paths.queue_page, `## Experiment Queue\n\n${queuePage(rows, now)}`);
+  Deno.writeTextFileSync(paths.execution_page, executionPage(queue));
+}
+
+interface WorkOptions {
+  store?: string;
+  untilIdle?: boolean;
+  pages?: boolean;
+}
+
+/** `pare queue work`: drives the queue until Ctrl-C. */
+export async function workCommand(options: WorkOptions): Promise<void> {
+  const { paths } = queuePlace(options.store);
+  const engines = await enginesFor(paths);
+  const say = (line: string) => console.log(line);
+  const { signal } = interruptible(say, () => true, "what runs goes on");
+  const tell = teller(paths, say);
+  say(
+    `engines: ${engines.map(({ name }) => name).join(", ")}; Ctrl-C ends this, what runs goes on`,
+  );
+  await driveQueue({
+    ...{ paths, engines, programOf, signal },
+    until_idle: options.untilIdle ?? false,
+    onTurn: (turn) => {
+      tell(turn);
+      if (options.pages === true) writePages(paths, turn);
+    },
+  });
+}

@@ -1,0 +1,113 @@
+/** Drives a queue: turn after turn, by one process at a time, until it is told to stop. */
+import { mkdirSync, statSync } from "node:fs";
+import {
+  type Engine,
+  type Job,
+  type JobEvent,
+  type Queue,
+  type Turn,
+  turn,
+  UsageError,
+} from "../../../core/mod.ts";
+import { type FileLock, lockOwner, named, tryLock } from "../../../python-backends/file_lock.ts";
+import { openStore } from "../../store/store.ts";
+import { judgeCriterion } from "./criteria.ts";
+import { QueueDisk } from "./queue_disk.ts";
+import { type ProgramOf, queueFiles } from "./queue_files.ts";
+import type { QueuePaths } from "./queue_paths.ts";
+import { QueuedWork } from "./queued_work.ts";
+
+export interface DriveOptions {
+  readonly paths: QueuePaths;
+  readonly engines: readonly Engine[];
+  readonly programOf: ProgramOf;
+  /** Ends the driving; what is under way goes on. */
+  readonly signal: AbortSignal;
+  /** Whether it ends once nothing is under way and nothing can begin. */
+  readonly until_idle?: boolean;
+  /** After each turn that changed something. */
+  readonly onTurn?: (turn: Turn) => Promise<void> | void;
+}
+
+/** Engines are asked after so long where nothing happens, longer and longer. */
+const FIRST_PAUSE_MS = 500;
+const LONGEST_PAUSE_MS = 5_000;
+/** How soon a job that was put in line meanwhile is seen. */
+const LOOK_MS = 100;
+
+/** The lock of who drives a queue; null: another process does. */
+export function driverLock({ root, driver }: QueuePaths): FileLock | null {
+  mkdirSync(root, { recursive: true });
+  return tryLock(driver);
+}
+
+/** The sentence where another process drives a queue. */
+function drivenBy({ root, driver }: QueuePaths): string {
+  const owner = lockOwner(driver);
+  const who = owner === null ? "another process" : named(owner);
+  return `Cannot drive the queue ${root} as ${who} does: what is added is run there`;
+}
+
+/** Jobs whose criteria are to be judged by their results. */
+function unjudged(queue: Queue): Job[] {
+  return [...queue.jobs.values()].filter(({ state, asked, verdicts }) =>
+    state === "done" &&
+    asked.success.some(({ parsed }, at) => parsed !== null && verdicts[at] === null)
+  );
+}
+
+async function verdictsOf(job: Job): Promise<JobEvent[]> {
+  const { store: root, study_id } = QueuedWork.parse(job.work);
+  await using store = await openStore(root, { write: false });
+  const events: JobEvent[] = [];
+  for (const [index, criterion] of job.asked.success.entries()) {
+    if (criterion.parsed === null || job.verdicts[index] !== null) continue;
+    const judged = await judgeCriterion(store, study_id, criterion);
+    const at = new Date().toISOString();
+    events.push({ type: "criterion_judged", at, job_id: job.job_id, index, ...judged });
+  }
+  return events;
+}
+
+function sizeOf(path: string): number {
+  return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+}
+
+/** Waits, and no longer than until somebody appends to the journal. */
+async function pause(journal: string, ms: number, signal: AbortSignal): Promise<void> {
+  const size = sizeOf(journal);
+  const until = performance.now() + ms;
+  while (!signal.aborted && performance.now() < until && sizeOf(journal) === size) {
+    await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+  }
+}
+
+/** Nothing is under way, and what waits does so for more than time. */
+function isIdle({ queue }: Turn): boolean {
+  const waits = Object.values(queue.lines).flat();
+  const later = waits.some(({ not_before }) => not_before !== null && not_before > Date.now());
+  return queue.under_way.size === 0 && queue.left_behind.size === 0 && !later;
+}
+
+/** @throws UsageError where another process drives this queue. */
+export async function driveQueue(options: DriveOptions): Promise<void> {
+  const { paths, engines, programOf, signal, until_idle = false, onTurn } = options;
+  using lock = driverLock(paths);
+  if (lock === null) throw new UsageError(drivenBy(paths));
+  const disk = new QueueDisk(paths.journal);
+  const files = queueFiles(paths, programOf);
+  let wait = FIRST_PAUSE_MS;
+  while (!signal.aborted) {
+    const taken = await turn({ clock: Date.now, disk, files, engines });
+    let { changed } = taken;
+    for (const job of unjudged(taken.queue)) {
+      const events = await verdictsOf(job);
+      await disk.transact(() => events);
+      changed = true;
+    }
+    if (changed) await onTurn?.(taken);
+    if (until_idle && !changed && isIdle(taken)) return;
+    wait = changed ? FIRST_PAUSE_MS : Math.min(1.5 * wait, LONGEST_PAUSE_MS);
+    await pause(paths.journal, changed ? LOOK_MS : wait, signal);
+  }
+}

@@ -1,0 +1,71 @@
+import { join } from "node:path";
+import type { AttemptFiles, AttemptKey, AttemptSeen, Job } from "../../../core/mod.ts";
+import { readWhole, writeWhole } from "../../../python-backends/whole_file.ts";
+import { seenAttempt } from "../attempt/attempt_state.ts";
+import { closeAttempt, watchLeases } from "../attempt/lease.ts";
+import { beforehand } from "./checklist.ts";
+import { attemptFolder, type QueuePaths } from "./queue_paths.ts";
+import { QueuedWork } from "./queued_work.ts";
+
+/** How far an attempt is, in its folder, by its own program. */
+export interface ProgressFile {
+  /** Share that is done, from 0 to 1; null: nobody can know yet. */
+  readonly share: number | null;
+  /** In words, such as `trial 2 of 5 (t02), at most 6 min left`. */
+  readonly said: string;
+}
+
+/** Files of ours in an attempt's folder, beside those of its wrapper. */
+export function ownPaths(folder: string) {
+  return {
+    progress: join(folder, "progress.json"),
+    /** What the job is to do, for its program. */
+    work: join(folder, "work.json"),
+    checklist: join(folder, "checklist.json"),
+  };
+}
+
+export function readProgress(folder: string): ProgressFile | null {
+  return readWhole<ProgressFile>(ownPaths(folder).progress);
+}
+
+/** The code of a study's process that was stopped in good order. */
+const STOPPED = 130;
+
+/** A study says by its code whether it came to its end, whoever asked it to stop meanwhile. */
+function look(folder: string, leases: ReturnType<typeof watchLeases>): AttemptSeen {
+  const seen = seenAttempt(folder, leases);
+  const progress = readProgress(folder)?.share ?? null;
+  const { result } = seen;
+  if (result?.how === "saved" && result.code === 0) {
+    return { ...seen, progress, result: { ...result, how: "done" } };
+  }
+  if (result?.how === "failed" && result.code === STOPPED) {
+    const reason = "it was stopped where it runs";
+    return { ...seen, progress, result: { ...result, how: "saved", reason } };
+  }
+  return { ...seen, progress };
+}
+
+/** The words that run the work of an attempt's folder. */
+export type ProgramOf = (folder: string) => string[];
+
+/** The folders of a queue's attempts. */
+export function queueFiles(paths: QueuePaths, programOf: ProgramOf): AttemptFiles {
+  const leases = watchLeases();
+  const folderOf = ({ job_id, attempt }: AttemptKey) => attemptFolder(paths, job_id, attempt);
+  return {
+    async prepare(job: Job, attempt: number, id: string) {
+      const folder = folderOf({ job_id: job.job_id, attempt });
+      const work = QueuedWork.parse(job.work);
+      const lines = await beforehand(work, paths, job.slots);
+      writeWhole(ownPaths(folder).checklist, { before: lines });
+      const lacking = lines.find(({ ok }) => ok === false);
+      if (lacking !== undefined) return lacking.said;
+      writeWhole(ownPaths(folder).work, work);
+      return { id, attempt, folder, argv: programOf(folder), env: {} };
+    },
+    look: (keys) => Promise.resolve(keys.map((key) => look(folderOf(key), leases))),
+    close: (key) => Promise.resolve(closeAttempt(folderOf(key))),
+  };
+}

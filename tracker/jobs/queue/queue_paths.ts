@@ -1,0 +1,27 @@
+import { join } from "node:path";
+
+/** Where the parts of a queue lie, beside the store that its jobs write. */
+export function queuePaths(store: string) {
+  const root = join(store, "queue");
+  return {
+    root,
+    journal: join(root, "journal.jsonl"),
+    /** Held by the process that drives the queue. */
+    driver: join(root, "driver.lock"),
+    /** Of the local engine. */
+    books: join(root, "local"),
+    /** What the queue holds and what was executed, for people. */
+    queue_page: join(root, "QUEUE.md"),
+    execution_page: join(root, "EXECUTION.md"),
+  };
+}
+export type QueuePaths = ReturnType<typeof queuePaths>;
+
+/** The document that a job was submitted with. */
+export function jobDocument(paths: QueuePaths, submission_id: string): string {
+  return join(paths.root, "documents", `${submission_id}.json`);
+}
+
+export function attemptFolder({ root }: QueuePaths, job_id: string, attempt: number): string {
+  return join(root, "jobs", job_id, `attempt-${attempt}`);
+}
