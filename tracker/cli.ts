@@ -61,11 +61,11 @@ function addWeighCommands(program: Command): void {
 function addRunCommands(program: Command): void {
   withRunOptions(withStudyOptions(
     program.command("run").description("compress a model, measure it and draw the front")
-      .argument("[study.json]", "a study document; options stand above its fields")
-      .option("--queue", "put it in line instead, as `pare queue add` does"),
-  )).action(async (file: string | undefined, options) =>
-    (await import("./commands/study/run.ts")).runCommand(file, options)
-  );
+      .argument("[study.json]", "a study document; options stand above its fields"),
+  )).option("--queue", "put it in line instead, as `pare queue add` does").action(async (
+    file: string | undefined,
+    options,
+  ) => (await import("./commands/study/run.ts")).runCommand(file, options));
 
   withRunOptions(withEndpoint(withTaskOptions(
     program.command("evaluate").description("measure a model, here or behind a server"),
