@@ -1,0 +1,68 @@
+/** A user's engines, in a YAML file: what runs jobs, on which kind of machine, at which price. */
+import { existsSync, readFileSync } from "node:fs";
+import { parse } from "yaml";
+import { z } from "zod";
+import { UsageError } from "../../../core/mod.ts";
+
+const about = {
+  machine: z.string().min(1).optional().describe("kind of machine, such as a100-80gb"),
+  price_per_hour: z.number().nonnegative().optional().describe(
+    "of all slots of it, in your currency",
+  ),
+  limits: z.strictObject({
+    cpu: z.number().positive().optional().describe("threads of all jobs at once"),
+    gpu: z.int().nonnegative().optional().describe("cards of all jobs at once"),
+    memory_gb: z.number().positive().optional().describe("memory of all jobs at once, GB"),
+  }).default({}),
+};
+
+const elsewhere = {
+  deno: z.string().min(1).optional().describe("Deno on its machines; default: where it is here"),
+};
+
+/** One engine as a user writes it. */
+export const EngineEntry = z.discriminatedUnion("kind", [
+  z.strictObject({ kind: z.literal("local"), ...about }),
+  z.strictObject({
+    kind: z.literal("slurm"),
+    partition: z.string().min(1).optional().describe("default: the cluster's"),
+    account: z.string().min(1).optional(),
+    hours: z.number().positive().optional().describe("a job's limit where it has none of its own"),
+    gres: z.string().min(1).default("gpu").describe("its cards as a resource, such as gpu:a100"),
+    extra: z.array(z.string()).default([]).describe("more of sbatch's words, such as --qos=low"),
+    ...elsewhere,
+    ...about,
+  }),
+  z.strictObject({
+    kind: z.literal("ray"),
+    address: z.string().regex(/^(ray|https?):\/\/[^\s\/]+\/?$/, "write ray://HOST:PORT").describe(
+      "of its dashboard: ray://127.0.0.1:8265, or https://…",
+    ),
+    token_variable: z.string().min(1).default("RAY_AUTH_TOKEN").describe(
+      "the environment variable that holds its token",
+    ),
+    ...elsewhere,
+    ...about,
+  }),
+]);
+export type EngineEntry = z.infer<typeof EngineEntry>;
+
+const EnginesFile = z.strictObject({ engines: z.record(z.string(), EngineEntry) });
+
+/** A user's engines by name; none where there is no file. */
+export function readEngines(path: string): ReadonlyMap<string, EngineEntry> {
+  if (!existsSync(path)) return new Map();
+  let document: unknown;
+  try {
+    document = parse(readFileSync(path, "utf8"), { maxAliasCount: 100 });
+  } catch (error) {
+    const [said] = (error instanceof Error ? error.message : String(error)).split("\n");
+    throw new UsageError(`Cannot read the engines of ${path}: ${said}`);
+  }
+  const read = EnginesFile.safeParse(document);
+  if (read.success) return new Map(Object.entries(read.data.engines));
+  const [fault] = read.error.issues;
+  throw new UsageError(
+    `Cannot take the engines of ${path}: ${fault!.path.join(".")}: ${fault!.message}`,
+  );
+}
