@@ -18,7 +18,7 @@ function world(root = temporaryFolder("local-driver")) {
   return {
     root,
     open: () => new LocalEngine(join(root, "books"), devices),
-    ...{ patience_ms: 60_000, log_bytes: 0, queue_runs: 0 },
+    ...{ patience_ms: 60_000, log_bytes: 0, queue_runs: 0, queued: 0 },
   };
 }
 

@@ -9,5 +9,5 @@ const devices = { slots: { cpu: 2, gpu: 2, memory_gb: 4 }, cards: ["0", "3"], ma
 engineCases("local", () => ({
   root,
   open: () => new LocalEngine(join(root, "books"), devices),
-  ...{ patience_ms: 60_000, log_bytes: 50_000_000, queue_runs: 6 },
+  ...{ patience_ms: 60_000, log_bytes: 50_000_000, queue_runs: 6, queued: 200 },
 }));

@@ -2,8 +2,10 @@ import { constants } from "node:os";
 import type { EngineState } from "../../../core/jobs/engine.ts";
 import type { AttemptResult, AttemptSeen } from "../../../core/jobs/ports.ts";
 import { logTail } from "../../../python-backends/child/log_tail.ts";
+import { isAlive } from "../../../python-backends/file_lock.ts";
 import { attemptPaths, readResult, type Written } from "./attempt_folder.ts";
-import { isClosed } from "./lease.ts";
+import { isClosed, livesHere, readLease } from "./lease.ts";
+import { endRemains } from "./remains.ts";
 
 /** What an attempt's own files say of its end, whatever its engine knows; null: nothing yet. */
 export function endOf(folder: string): EngineState | null {
@@ -17,6 +19,18 @@ export function endOf(folder: string): EngineState | null {
   if (signal === null) return { state: "ended", how: "exit", code };
   const number = constants.signals[signal as NodeJS.Signals] ?? null;
   return { state: "ended", how: "signal", code: number, reason: signal };
+}
+
+/**
+ * The same, where a wrapper of this machine that was killed is an end, too: nobody else ends what it
+ * had started. Null: nothing yet, or it is held on another machine.
+ */
+export async function settled(folder: string): Promise<EngineState | null> {
+  const lease = endOf(folder) === null ? readLease(folder) : null;
+  if (lease === null || livesHere(lease) === null || isAlive(lease)) return endOf(folder);
+  await endRemains(lease.token);
+  const reason = "its wrapper was killed before it wrote a result";
+  return endOf(folder) ?? { state: "ended", how: "lost", code: null, reason };
 }
 
 /** What another try may find otherwise. */

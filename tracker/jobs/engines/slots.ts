@@ -8,6 +8,16 @@ export function addSlots(a: Slots, b: Slots, sign: 1 | -1 = 1): Slots {
   return { cpu: a.cpu + sign * b.cpu, gpu: a.gpu + sign * b.gpu, memory_gb: memory };
 }
 
+/** The most of each that one of them has. */
+export function largestOf(all: readonly Slots[]): Slots {
+  const most = (of: (slots: Slots) => number) => Math.max(0, ...all.map(of));
+  return {
+    cpu: most(({ cpu }) => cpu),
+    gpu: most(({ gpu }) => gpu),
+    memory_gb: most(({ memory_gb }) => memory_gb ?? 0),
+  };
+}
+
 /** Why slots are not within others, as `2 cards, of 1 there`; null: they are. */
 export function lacks(asked: Slots, there: Slots): string | null {
   const say = (n: number, one: string) => `${n} ${one}${n === 1 ? "" : "s"}`;

@@ -30,9 +30,9 @@ import {
   readRequest,
   writeRequest,
 } from "../../attempt/attempt_folder.ts";
-import { endOf } from "../../attempt/attempt_state.ts";
+import { endOf, settled } from "../../attempt/attempt_state.ts";
 import { livesHere, readLease } from "../../attempt/lease.ts";
-import { endRemains, hasWrapper } from "../../attempt/remains.ts";
+import { hasWrapper } from "../../attempt/remains.ts";
 import { addSlots, lacks, NO_SLOTS } from "../slots.ts";
 import { wrapperWords } from "../wrapper_words.ts";
 import type { Devices } from "./devices.ts";
@@ -96,7 +96,7 @@ export class LocalEngine implements Engine, Disposable {
   }
 
   async #state(folder: Handle): Promise<EngineState> {
-    const end = endOf(folder);
+    const end = await settled(folder);
     if (end !== null) return end;
     const asked = this.#waiting.get(folder);
     if (asked !== undefined) {
@@ -109,14 +109,9 @@ export class LocalEngine implements Engine, Disposable {
     }
     const lease = readLease(folder);
     if (lease === null) return this.#notBegun(folder);
-    const lives = livesHere(lease);
-    if (lives === null) return { state: "unknown", reason: `it was begun on ${lease.host}` };
-    if (isAlive(lease)) return { state: "running" };
-    await endRemains(lease.token); // its wrapper was killed: nobody else ends what that had started
-    return endOf(folder) ?? {
-      ...{ state: "ended", how: "lost", code: null },
-      reason: "its wrapper was killed before it wrote a result",
-    };
+    return livesHere(lease) === null
+      ? { state: "unknown", reason: `it was begun on ${lease.host}` }
+      : { state: "running" };
   }
 
   #notBegun(folder: Handle): EngineState {

@@ -29,7 +29,7 @@ export async function askRay(
   try {
     const asked = await fetch(`${url}${path}`, {
       method: body === undefined ? "GET" : "POST",
-      headers: { "content-type": "application/json", "x-ray-authorization": `Bearer ${token}` },
+      headers: { "content-type": "application/json", authorization: `Bearer ${token}` },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       signal: AbortSignal.timeout(TIMEOUT_MS),
       redirect: "error", // the token is for this address alone

@@ -19,10 +19,10 @@ import {
   readRequest,
   writeRequest,
 } from "../../attempt/attempt_folder.ts";
-import { endOf } from "../../attempt/attempt_state.ts";
+import { endOf, settled } from "../../attempt/attempt_state.ts";
 import { readLease } from "../../attempt/lease.ts";
 import { probe } from "../probe.ts";
-import { lacks } from "../slots.ts";
+import { addSlots, lacks, largestOf, NO_SLOTS } from "../slots.ts";
 import { wrapperWords } from "../wrapper_words.ts";
 import { askRay, documentOf, type RayHead } from "./ask_ray.ts";
 
@@ -44,15 +44,17 @@ const Job = z.object({
 });
 type Job = z.infer<typeof Job>;
 
-/** A node as /nodes?view=summary tells of it. */
-const Nodes = z.object({
+/** Of each node what is used and what there is, by resource; absent in a head's first seconds. */
+const Usage = z.object({
   data: z.object({
-    summary: z.array(z.object({
-      raylet: z.object({
-        state: z.string(),
-        resourcesTotal: z.record(z.string(), z.number()).nullish(),
+    clusterStatus: z.object({
+      loadMetricsReport: z.object({
+        usageByNode: z.record(
+          z.string(),
+          z.record(z.string(), z.tuple([z.number(), z.number()])),
+        ),
       }),
-    })),
+    }),
   }),
 });
 
@@ -160,12 +162,13 @@ export class RayEngine implements Engine {
   async states(handles: readonly Handle[]): Promise<ReadonlyMap<Handle, EngineState>> {
     const open = handles.filter((one) => endOf(one) === null);
     const jobs = open.length === 0 ? [] : await this.#jobs();
-    return new Map(handles.map((handle): [Handle, EngineState] => {
+    const states = handles.map(async (handle): Promise<[Handle, EngineState]> => {
       const job = jobs.find(({ metadata }) => metadata?.["folder"] === handle);
       const known = job === undefined ? unknownTo(this.name) : stateOf(job);
       // Looked for last: it may have ended meanwhile.
-      return [handle, endOf(handle) ?? afterCancel(handle) ?? known];
-    }));
+      return [handle, await settled(handle) ?? afterCancel(handle) ?? known];
+    });
+    return new Map(await Promise.all(states));
   }
 
   async logs(handle: Handle, from: number) {
@@ -204,22 +207,27 @@ export class RayEngine implements Engine {
 
   async capacity() {
     const what = `ask ${this.name} for its machines`;
-    const found = Nodes.safeParse(await this.#document(what, "/nodes?view=summary"));
-    if (!found.success) throw new EngineError("down", `Cannot ${what}: its answer lists none`);
-    const nodes = found.data.data.summary.filter(({ raylet }) => raylet.state === "ALIVE")
-      .map(({ raylet }) => slotsOf(raylet.resourcesTotal ?? {}));
-    const sum = (of: (slots: Slots) => number) => nodes.reduce((total, one) => total + of(one), 0);
-    const most = (of: (slots: Slots) => number) => Math.max(0, ...nodes.map(of));
-    const made = (over: typeof sum): Slots => ({
-      cpu: over(({ cpu }) => cpu),
-      gpu: over(({ gpu }) => gpu),
-      memory_gb: over(({ memory_gb }) => memory_gb ?? 0),
-    });
-    const total = made(sum);
-    return {
-      ...{ total, largest: made(most), free: await this.#free(total) },
-      machine: this.options.machine ?? "ray",
-    };
+    const found = Usage.safeParse(await this.#document(what, "/api/cluster_status"));
+    const by_node = found.data?.data.clusterStatus.loadMetricsReport.usageByNode ?? {};
+    if (Object.keys(by_node).length === 0) {
+      throw new EngineError("down", `Cannot ${what}: its head lists none yet, or none any more`);
+    }
+    const nodes = Object.values(by_node);
+    const slots = (n: 0 | 1) =>
+      nodes.map(({ CPU, GPU, memory }): Slots => ({
+        ...{ cpu: CPU?.[n] ?? 0, gpu: GPU?.[n] ?? 0, memory_gb: (memory?.[n] ?? 0) / 1e9 },
+      }));
+    const [used, all] = [slots(0), slots(1)];
+    const total = all.reduce((sum, one) => addSlots(sum, one), NO_SLOTS);
+    const free = used.reduce((left, one) => addSlots(left, one, -1), total);
+    return { total, free, largest: largestOf(all), machine: this.options.machine ?? "ray" };
+  }
+
+  async find(id: string): Promise<Handle[]> {
+    const jobs = await this.#jobs();
+    return jobs.flatMap(({ submission_id, metadata }) =>
+      submission_id?.replace(/-\d+$/, "") === id ? metadata?.["folder"] ?? [] : []
+    );
   }
 }
 

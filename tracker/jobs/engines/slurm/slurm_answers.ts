@@ -1,6 +1,6 @@
 /** What SLURM's programs print, of any version of the last ten years: texts of chosen columns, no JSON. */
 import type { EngineState, Slots } from "../../../../core/jobs/engine.ts";
-import { addSlots, NO_SLOTS } from "../slots.ts";
+import { addSlots, largestOf, NO_SLOTS } from "../slots.ts";
 
 /** Columns of squeue: no name of ours holds the bar, and a folder stands last. */
 export const COLUMNS = "%i|%j|%T|%r|%Z";
@@ -93,30 +93,22 @@ const GB_PER_MIB = 1024 ** 2 / 1e9;
 
 /** What machines hold and have free, of the lines of `scontrol show node -d -o` of one partition. */
 export function capacityOf(printed: string, partition: string | null) {
-  let [total, free, largest]: Slots[] = [NO_SLOTS, NO_SLOTS, NO_SLOTS];
+  let [total, free]: Slots[] = [NO_SLOTS, NO_SLOTS];
+  const machines: Slots[] = [];
   for (const line of printed.split("\n")) {
     const field = fieldsOf(line);
     const partitions = field.get("Partitions")?.split(",") ?? [];
     if (!field.has("CPUTot") || (partition !== null && !partitions.includes(partition))) continue;
-    const number = (name: string) => Number(field.get(name) ?? 0);
-    const all = {
-      cpu: number("CPUTot"),
-      gpu: cardsOf(field.get("Gres") ?? ""),
-      memory_gb: number("RealMemory") * GB_PER_MIB,
-    };
-    const taken = {
-      cpu: number("CPUAlloc"),
-      gpu: cardsOf(field.get("GresUsed") ?? ""),
-      memory_gb: number("AllocMem") * GB_PER_MIB,
-    };
-    largest = {
-      cpu: Math.max(largest!.cpu, all.cpu),
-      gpu: Math.max(largest!.gpu, all.gpu),
-      memory_gb: Math.max(largest!.memory_gb ?? 0, all.memory_gb),
-    };
+    const slots = (cpu: string, cards: string, memory: string): Slots => ({
+      cpu: Number(field.get(cpu) ?? 0),
+      gpu: cardsOf(field.get(cards) ?? ""),
+      memory_gb: Number(field.get(memory) ?? 0) * GB_PER_MIB,
+    });
+    const all = slots("CPUTot", "Gres", "RealMemory");
+    machines.push(all);
     if (/DOWN|DRAIN|FAIL|NOT_RESPONDING|\*/.test(field.get("State") ?? "")) continue;
     total = addSlots(total!, all);
-    free = addSlots(free!, addSlots(all, taken, -1));
+    free = addSlots(free!, addSlots(all, slots("CPUAlloc", "GresUsed", "AllocMem"), -1));
   }
-  return { total: total!, free: free!, largest: largest! };
+  return { total: total!, free: free!, largest: largestOf(machines) };
 }

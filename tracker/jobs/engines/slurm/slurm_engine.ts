@@ -20,7 +20,7 @@ import {
   readRequest,
   writeRequest,
 } from "../../attempt/attempt_folder.ts";
-import { endOf } from "../../attempt/attempt_state.ts";
+import { endOf, settled } from "../../attempt/attempt_state.ts";
 import { readLease } from "../../attempt/lease.ts";
 import { probe } from "../probe.ts";
 import { lacks } from "../slots.ts";
@@ -149,7 +149,7 @@ export class SlurmEngine implements Engine {
       const jobs = listed.filter(({ folder }) => folder === handle);
       const known = await this.#stateOf(jobs) ?? counted.get(handle);
       // Looked for last: it may have ended meanwhile.
-      return [handle, endOf(handle) ?? known ?? unknownTo(this.name, handle)];
+      return [handle, await settled(handle) ?? known ?? unknownTo(this.name, handle)];
     });
     return new Map(await Promise.all(states));
   }

@@ -1,0 +1,86 @@
+/** What every engine must do, over a Ray head that really runs, and what its faults do to it. */
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { readResult } from "../../tracker/jobs/attempt/attempt_folder.ts";
+import { RayEngine } from "../../tracker/jobs/engines/ray/ray_engine.ts";
+import { startRay, unlessRay } from "../fixtures/ray_cluster.ts";
+import { temporaryFolder } from "../temporary_folder.ts";
+import { attemptOf, driving, engineCases, type EngineWorld } from "../tracker/jobs/engine_cases.ts";
+
+const ignore = await unlessRay();
+const cluster = ignore ? null : await startRay();
+globalThis.addEventListener("unload", () => cluster?.end());
+
+function open(token = cluster!.token): RayEngine {
+  const head = { name: "ray", url: cluster!.url, token, token_from: "RAY_AUTH_TOKEN" };
+  return new RayEngine("ray", { head, deno: Deno.execPath(), machine: null });
+}
+
+const world: EngineWorld = {
+  root: temporaryFolder("ray-engine"),
+  open,
+  ...{ patience_ms: 90_000, log_bytes: 50_000_000, queue_runs: 2, queued: 20 },
+};
+const detached = { ignore, sanitizeOps: false, sanitizeResources: false };
+
+Deno.test({
+  name: "ray: a submission whose answer is lost has happened, and is not made twice",
+  ...detached,
+  async fn() {
+    const { engine, end } = driving(world);
+    const runs = join(world.root, "lost");
+    const attempt = attemptOf(world, `echo began >> ${runs}`);
+    cluster!.loseAnswers(3);
+    // The client repeats what was posted on a connection that it had: the head knows it by its id then.
+    await engine.submit(attempt).catch((error) => assert.equal(error.kind, "down"));
+    cluster!.loseAnswers(0);
+    assert.deepEqual(await engine.find(attempt.id), [attempt.folder]);
+    await engine.submit(attempt);
+    assert.equal((await end(attempt.folder))?.code, 0);
+    assert.equal(readFileSync(runs, "utf8"), "began\n");
+  },
+});
+
+Deno.test({
+  name: "ray: what cannot work is one sentence before anything is submitted",
+  ...detached,
+  async fn() {
+    assert.equal(await open().check(world.root), null);
+    await assert.rejects(open("0".repeat(32)).check(world.root), {
+      name: "EngineError",
+      message:
+        "Cannot ask ray for its jobs as ray does not take the token of RAY_AUTH_TOKEN: give the " +
+        "one that its head was started with",
+    });
+    const { engine } = driving(world);
+    const two = { cpu: 1, gpu: 2, memory_gb: null };
+    const attempt = attemptOf(world, "exit 0", { slots: two });
+    await assert.rejects(
+      engine.submit(attempt),
+      /needs 2 cards, of 1 that its largest machine has/,
+    );
+    const { total } = await engine.capacity();
+    assert.deepEqual([total.cpu, total.gpu], [2, 1]);
+  },
+});
+
+Deno.test({
+  name: "ray: a head that dies forgets its jobs, and what runs ends with its result",
+  ...detached,
+  async fn() {
+    const { engine, said, stateOf, end } = driving(world);
+    const handle = await engine.submit(attemptOf(world, "echo ready; sleep 30; exit 6"));
+    await said(handle, "ready");
+    await cluster!.kill();
+    await assert.rejects(engine.states([handle]), { name: "EngineError", kind: "down" });
+    await cluster!.start();
+    if (readResult(handle) === null) assert.equal((await stateOf(handle)).state, "unknown");
+    for (let tries = 0; tries < 400 && readResult(handle) === null; tries++) await delay(100);
+    assert.equal((await end(handle))?.code, 6);
+  },
+});
+
+// Last: what was cancelled while it waited stays in the head's line until it has begun and seen that.
+engineCases("ray", () => world, { ignore });
