@@ -271,13 +271,14 @@ Deno.test("every environment that ships has exact pins and no torchvision", () =
     "notebook",
     "openvino_export",
     "optuna",
+    "ray",
     "readers_duckdb1",
     "readers_duckdb2",
     "serve",
     "vllm",
   ]);
   const rare = environmentNames().filter((name) => !usualEnvironments().includes(name));
-  assert.deepEqual(rare, ["notebook", "optuna", "vllm"]);
+  assert.deepEqual(rare, ["notebook", "optuna", "ray", "vllm"]);
   for (const name of environmentNames()) {
     const pins = readPins(name);
     assert.match(pins.hash, /^[0-9a-f]{12}$/);

@@ -87,7 +87,7 @@ function stateOf({ status, message, driver_exit_code }: Job): EngineState {
 }
 
 /** Refuses an address that would carry the token over a network for all to read. */
-export function checkAddress({ name, url }: RayHead): void {
+function checkAddress({ name, url }: RayHead): void {
   const { protocol, hostname } = new URL(url);
   if (protocol === "https:" || LOOPBACK.test(hostname)) return;
   throw new EngineError(
