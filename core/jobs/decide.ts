@@ -32,7 +32,8 @@ function saved({ job, for_job }: Save, at: string): JobEvent {
 export function decide(queue: Queue, seen: Observed, now: number): JobEvent[] {
   const settled = settle(queue, seen, now);
   if (settled.length > 0) return settled;
-  const at = new Date(now).toISOString();
   const { begins, saves } = planLine(queue, now, null);
+  if (begins.length + saves.length === 0) return [];
+  const at = new Date(now).toISOString();
   return [...saves.map((one) => saved(one, at)), ...begins.map((one) => planned(one, at))];
 }

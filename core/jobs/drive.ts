@@ -12,8 +12,8 @@ import {
 } from "./engine.ts";
 import type { JobEvent } from "./events.ts";
 import { type Instruction, instructions } from "./instructions.ts";
-import type { AttemptFiles, JobDisk } from "./ports.ts";
-import { attemptOf, type Job, type JobAttempt, type Queue } from "./queue_state.ts";
+import type { AttemptFiles, AttemptKey, JobDisk } from "./ports.ts";
+import { attemptOf, type Job, type Queue } from "./queue_state.ts";
 import type { Observed, SeenAttempt } from "./settle.ts";
 
 /** Decisions that follow from each other in one turn; more would be a circle. */
@@ -48,41 +48,45 @@ function down(error: unknown): string {
   throw error;
 }
 
-/** What an engine says, or why it says nothing. */
-async function ask<T>(question: Promise<T>): Promise<T | string> {
-  return await question.catch(down);
+interface Answer {
+  /** A sentence: why the engine did not answer. */
+  readonly capacity: Capacity | string;
+  readonly states: ReadonlyMap<Handle, EngineState>;
 }
 
-type Under = { readonly job: Job; readonly attempt: JobAttempt };
-
-function underWay(queue: Queue): Under[] {
-  return [...queue.under_way.values()].map((job) => ({ job, attempt: attemptOf(job)! }));
+async function ask(engine: Engine, handles: readonly Handle[]): Promise<Answer> {
+  try {
+    const capacity = await engine.capacity();
+    return { capacity, states: handles.length === 0 ? NONE : await engine.states(handles) };
+  } catch (error) {
+    return { capacity: down(error), states: NONE };
+  }
 }
+
+const NONE: ReadonlyMap<Handle, EngineState> = new Map();
 
 /** Engines first: what they say has ended has written its result by then. */
-async function observe(ports: QueuePorts, queue: Queue): Promise<Observed> {
-  const open = underWay(queue);
-  const states = new Map<Handle, EngineState>();
-  const engines = new Map<string, Capacity | string>();
-  await Promise.all(ports.engines.map(async (engine) => {
-    const capacity = await ask(engine.capacity());
-    engines.set(engine.name, capacity);
-    const handles = open.flatMap(({ attempt: { engine: name, handle } }) =>
-      name === engine.name && handle !== null ? [handle] : []
-    );
-    if (typeof capacity === "string" || handles.length === 0) return;
-    const answer = await ask(engine.states(handles));
-    if (typeof answer === "string") engines.set(engine.name, answer);
-    else for (const [handle, state] of answer) states.set(`${engine.name} ${handle}`, state);
-  }));
-  const keys = open.map(({ job, attempt }) => ({ job_id: job.job_id, attempt: attempt.number }));
-  const files = keys.length === 0 ? [] : await ports.files.look(keys);
-  const attempts = new Map<string, SeenAttempt>();
-  for (const [n, { job, attempt: { number: attempt, engine, handle } }] of open.entries()) {
-    const state = states.get(`${engine} ${handle}`) ?? null;
-    attempts.set(job.job_id, { attempt, files: files[n]!, engine: state });
+async function observe({ engines, files }: QueuePorts, queue: Queue): Promise<Observed> {
+  const keys: AttemptKey[] = [];
+  const handles = new Map<string, Handle[]>(engines.map(({ name }) => [name, []]));
+  for (const job of queue.under_way.values()) {
+    const { number, engine, handle } = attemptOf(job)!;
+    keys.push({ job_id: job.job_id, attempt: number });
+    if (handle !== null) handles.get(engine)?.push(handle);
   }
-  return { engines, attempts };
+  const told = await Promise.all(engines.map((engine) => ask(engine, handles.get(engine.name)!)));
+  const answers = new Map(engines.map(({ name }, n) => [name, told[n]!]));
+  const looked = keys.length === 0 ? [] : await files.look(keys);
+  const attempts = new Map<string, SeenAttempt>();
+  for (const [n, { job_id, attempt }] of keys.entries()) {
+    const { engine, handle } = queue.jobs.get(job_id)!.attempts[attempt - 1]!;
+    const state = handle === null ? undefined : answers.get(engine)?.states.get(handle);
+    attempts.set(job_id, { attempt, files: looked[n]!, engine: state ?? null });
+  }
+  return {
+    engines: new Map([...answers].map(([name, { capacity }]) => [name, capacity])),
+    attempts,
+  };
 }
 
 /** What an engine holds of an attempt whose submission got no answer, or a refusal; null: nothing. */

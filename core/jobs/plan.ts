@@ -77,6 +77,21 @@ interface Room {
   readonly holders: Map<"cpu" | "gpu", string>;
 }
 
+function roomsOf(queue: Queue): Room[] {
+  const rooms: Room[] = [];
+  for (const engine of queue.engines.values()) {
+    if (engine.down !== null) continue;
+    const free = minus(minus(engine.total, engine.others), engine.used);
+    rooms.push({ engine, free, claim: null, wanted: false, held: [], holders: new Map() });
+  }
+  return rooms;
+}
+
+/** Nothing of any engine is free. */
+function full(rooms: readonly Room[]): boolean {
+  return rooms.every(({ free }) => free.cpu <= 0 && free.gpu <= 0);
+}
+
 const UNTOLD: Wait = passing("waits for slots");
 
 class LineReader {
@@ -91,24 +106,12 @@ class LineReader {
     /** Somebody wants to know why a job waits. */
     readonly explains: boolean,
   ) {
-    this.rooms = [...queue.engines.values()].filter(({ down }) => down === null).map((engine) => ({
-      engine,
-      free: minus(minus(engine.total, engine.others), engine.used),
-      claim: null,
-      wanted: false,
-      held: [],
-      holders: new Map(),
-    }));
+    this.rooms = roomsOf(queue);
     for (const job of queue.under_way.values()) {
       const attempt = attemptOf(job)!;
       this.rooms.find(({ engine }) => engine.name === attempt.engine)?.held.push({ job, attempt });
     }
     this.#budgets = new OpenBudgets(queue, now);
-  }
-
-  /** Nothing of any engine is free. */
-  get full(): boolean {
-    return this.rooms.every(({ free }) => free.cpu <= 0 && free.gpu <= 0);
   }
 
   /** Begins a job, or tells why it waits. */
@@ -268,13 +271,16 @@ export function planLine(
 ): Plan {
   const { P0, P1, P2 } = queue.lines;
   if (P0.length + P1.length + P2.length === queue.under_way.size) return NOTHING; // nobody waits
+  const urgent = P0.some(({ state }) => state === "waiting");
+  if (told === null && !urgent && full(roomsOf(queue))) return NOTHING;
   const reader = new LineReader(queue, now, told !== null);
   for (const priority of PRIORITIES) {
+    if (told === null && priority !== "P0" && full(reader.rooms)) return reader;
     for (const job of queue.lines[priority]) {
-      if (told === null && priority !== "P0" && reader.full) return reader;
       if (job.state !== "waiting") continue;
       const wait = reader.read(job);
       if (wait !== null) told?.(job, wait);
+      else if (told === null && priority !== "P0" && full(reader.rooms)) return reader;
     }
   }
   return reader;

@@ -153,11 +153,9 @@ function sameSlots(a: Slots, b: Slots): boolean {
 /** Slots of an engine that nothing of this queue holds. */
 function othersOn(queue: Queue, name: string, { total, free }: Capacity, seen: Observed): Slots {
   let taken = minus(total, free);
-  for (const [job_id, { engine }] of seen.attempts) {
-    const job = queue.under_way.get(job_id);
-    const attempt = job === undefined ? null : attemptOf(job);
-    if (attempt?.engine !== name || engine?.state !== "running") continue;
-    taken = minus(taken, attempt.slots);
+  for (const [job_id, { attempt: number, engine }] of seen.attempts) {
+    const attempt = queue.jobs.get(job_id)!.attempts[number - 1]!; // it may be over since it was seen
+    if (attempt.engine === name && engine?.state === "running") taken = minus(taken, attempt.slots);
   }
   const { cpu, gpu, memory_gb } = taken;
   const memory = memory_gb === null ? null : Math.max(0, memory_gb);
@@ -212,5 +210,6 @@ export function settle(queue: Queue, seen: Observed, now: number): JobEvent[] {
     if (attempt?.number !== one.attempt) continue;
     events.push(...settleAttempt(job!, attempt, one, now));
   }
-  return [...events, ...settleBudgets(queue, now)];
+  if (queue.budgets.length > 0) events.push(...settleBudgets(queue, now));
+  return events;
 }

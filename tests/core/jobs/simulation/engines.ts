@@ -42,7 +42,10 @@ function partsOf(handle: string): [string, number] {
 const CANCELLED: EngineState = { state: "ended", how: "cancelled", code: null };
 
 export class SimEngine implements Engine {
-  readonly #books = new Set<Entry>();
+  /** Starts by handle; SLURM may have two of one. */
+  readonly #books = new Map<string, Entry[]>();
+  /** Those that are not over, in the order in which they came. */
+  readonly #open = new Set<Entry>();
   #down_until = 0;
   /** Held by what is not of this queue. */
   #others: Slots = { cpu: 0, gpu: 0, memory_gb: null };
@@ -93,14 +96,17 @@ export class SimEngine implements Engine {
     }
   }
 
-  #running(): Entry[] {
-    return [...this.#books].filter(({ state }) => state.state === "running");
+  /** One that works, to do something to. */
+  #victim(): Entry | undefined {
+    return [...this.#open].find(({ state, program }) =>
+      state.state === "running" && program?.alive
+    );
   }
 
   /** Of two starts the one that is not over. */
   #entry(handle: string): Entry | undefined {
-    const entries = [...this.#books].filter((entry) => entry.handle === handle);
-    return entries.find(({ state }) => state.state !== "ended") ?? entries.at(-1);
+    const entries = this.#books.get(handle);
+    return entries?.find((entry) => this.#open.has(entry)) ?? entries?.at(-1);
   }
 
   /** The program that works on an attempt, known to the engine or not: its folder reaches it. */
@@ -112,13 +118,14 @@ export class SimEngine implements Engine {
 
   /** The head dies: its jobs go on, and the next head knows none. */
   #loseHead(): void {
-    if (this.#running().length > 0) this.world.sometimes("job outlives its head");
+    if (this.#victim() !== undefined) this.world.sometimes("job outlives its head");
     this.#books.clear();
+    this.#open.clear();
   }
 
   /** The controller is killed after it started a job and before it wrote that down. */
   #startTwice(): void {
-    const entry = this.#running().find(({ program }) => program?.alive);
+    const entry = this.#victim();
     if (entry === undefined) return;
     this.world.sometimes("controller starts a job twice");
     const { program } = entry;
@@ -129,7 +136,7 @@ export class SimEngine implements Engine {
 
   /** A job dies, and runs in the books for ever. */
   #loseEnd(): void {
-    const entry = this.#running().find(({ program }) => program?.alive);
+    const entry = this.#victim();
     if (entry === undefined) return;
     this.world.sometimes("job runs in the books alone");
     const { program } = entry;
@@ -140,7 +147,7 @@ export class SimEngine implements Engine {
 
   /** SLURM stops a job for another one, and takes it up 121 seconds later. */
   #requeue(): void {
-    const entry = this.#running().find(({ program }) => program?.alive);
+    const entry = this.#victim();
     if (entry === undefined) return;
     this.world.sometimes("job requeued after 121 s");
     const { program } = entry;
@@ -159,21 +166,22 @@ export class SimEngine implements Engine {
   /** Most begin at once; some wait in a cluster's line. */
   #delay(): number {
     const most = { local: 0.05, slurm: 2, ray: 4 }[this.kind];
-    const line = this.kind !== "local" && this.world.faulty && this.world.chance(0.1);
+    const line = this.kind !== "local" && this.world.faulty && this.world.chance(0.25);
     return line ? this.world.between(0, 2) * HOUR : this.world.between(0, most) * SECOND;
   }
 
   #free(): Slots {
-    return this.#running().reduce(
-      (free, { asked }) => minus(free, asked.slots),
-      this.machine.total,
-    );
+    let free = minus(this.machine.total, this.#others);
+    for (const { state, asked } of this.#open) {
+      if (state.state === "running") free = minus(free, asked.slots);
+    }
+    return free;
   }
 
   /** Begins what waits and fits, in the order in which it came. */
   #begin(): void {
     let free = this.#free();
-    for (const entry of this.#books) {
+    for (const entry of this.#open) {
       if (entry.state.state !== "queued" || entry.state.reason === "BeginTime") continue;
       if (!fits(entry.asked.slots, free)) continue;
       free = minus(free, entry.asked.slots);
@@ -189,21 +197,22 @@ export class SimEngine implements Engine {
 
   #change(entry: Entry, state: EngineState): void {
     entry.state = state;
+    if (state.state === "ended") this.#open.delete(entry);
     entry.changed = this.world.now;
     this.world.news = true;
   }
 
   #ended(entry: Entry, code: number | null): void {
     const { state } = entry.state;
-    if (!this.#books.has(entry) || state !== "running" || entry.lost) return;
+    if (!this.#open.has(entry) || state !== "running" || entry.lost) return;
     if (entry.program?.alive) return;
     this.#change(entry, { state: "ended", how: code === null ? "signal" : "exit", code });
     this.world.later(this.#delay(), () => this.#begin());
   }
 
   /** Time passes, and the engine may be down or its answer get lost. */
+  // deno-lint-ignore require-await
   async #call<T>(what: "submit" | "ask", run: () => T): Promise<T> {
-    await Promise.resolve();
     const { world } = this;
     const slow = world.faulty && this.kind !== "local" && world.chance(0.002);
     world.pass(world.now + world.between(0, slow ? 30 : 0.1) * SECOND);
@@ -238,7 +247,8 @@ export class SimEngine implements Engine {
         ...{ handle, job_id, asked, program: null, lost: false, changed: this.world.now },
         state: { state: "queued", reason: null },
       };
-      this.#books.add(entry);
+      this.#books.set(handle, [...this.#books.get(handle) ?? [], entry]);
+      this.#open.add(entry);
       this.#queue(entry);
       return handle;
     });
@@ -294,10 +304,9 @@ export class SimEngine implements Engine {
   }
 
   find(id: string): Promise<string[]> {
-    return this.#call("ask", () => [
-      ...new Set(
-        [...this.#books].filter(({ asked }) => asked.id === id).map((one) => one.handle),
-      ),
-    ]);
+    return this.#call(
+      "ask",
+      () => [...this.#books.keys()].filter((handle) => handle.startsWith(`${id}-`)),
+    );
   }
 }

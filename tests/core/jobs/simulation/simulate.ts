@@ -174,8 +174,8 @@ export class Simulation {
         continue;
       }
       this.rules.urgent(this.log.queue);
-      if (turn.changed) world.news = true;
       wake = this.#wake(turn);
+      if (turn.changed) wake = Math.min(wake, world.now + MINUTE);
     }
     world.now = Math.max(world.now, END);
     checkEnd(world, this.log.queue);
