@@ -118,13 +118,19 @@ class LineReader {
   read(job: Job): Wait | null {
     const wait = notReady(this.queue, job, this.now);
     if (wait !== null) return wait;
-    const rooms = this.rooms.filter(({ engine }) => couldHold(engine, job));
-    if (rooms.length === 0) {
-      return allDown([...this.queue.engines.values()].filter((engine) => couldHold(engine, job)));
+    const allowed: Room[] = [];
+    let [up, refusal]: [boolean, string | null] = [false, null];
+    for (const room of this.rooms) {
+      if (!couldHold(room.engine, job)) continue;
+      up = true;
+      const refused = this.#budgets.refusal(job, room.engine.machine);
+      if (refused === null) allowed.push(room);
+      else refusal ??= refused;
     }
-    const refusals = rooms.map(({ engine }) => this.#budgets.refusal(job, engine.machine));
-    const allowed = rooms.filter((_, n) => refusals[n] === null);
-    if (allowed.length === 0) return { reason: refusals[0]!, blocked: true, until: null };
+    if (!up) return allDown(this.queue, job);
+    if (refusal !== null && allowed.length === 0) {
+      return { reason: refusal, blocked: true, until: null };
+    }
     const wanted = job.priority === "P2" ? allowed.filter((room) => !room.wanted) : allowed;
     const room = wanted.find((room) => this.#mayEnter(job, room));
     if (room !== undefined) return this.#begin(job, room);
@@ -152,7 +158,10 @@ class LineReader {
     return null;
   }
 
-  #why({ slots, priority }: Job, rooms: readonly Room[]): Wait {
+  #why({ job_id, slots, priority }: Job, rooms: readonly Room[]): Wait {
+    const saving = priority !== "P0" ? [] : [...this.queue.under_way.values()]
+      .filter((other) => attemptOf(other)!.stop?.for_job === job_id).map(({ job_id }) => job_id);
+    if (saving.length > 0) return passing(`begins once ${saving.join(", ")} made room`);
     const kept = rooms.find(({ free }) => fits(slots, free));
     if (kept === undefined) {
       const { engine, free, holders } = rooms[0]!;

@@ -44,9 +44,9 @@ export function couldHold(engine: KnownEngine, job: Job): boolean {
 }
 
 function noEngine(queue: Queue, job: Job): Wait | null {
+  for (const engine of queue.engines.values()) if (couldHold(engine, job)) return null;
   const all = [...queue.engines.values()];
   const seen = all.filter(({ machine, down }) => down === null || machine !== "unknown");
-  if (all.some((engine) => couldHold(engine, job))) return null;
   const { engine: name } = job.asked;
   if (name !== null && !queue.engines.has(name)) {
     const names = all.map(({ name }) => name).sort().join(", ");
@@ -88,8 +88,8 @@ export function notReady(queue: Queue, job: Job, now: number): Wait | null {
 }
 
 /** No engine that could hold the job answers. */
-export function allDown(engines: readonly KnownEngine[]): Wait {
-  return passing(downOf(engines));
+export function allDown(queue: Queue, job: Job): Wait {
+  return passing(downOf([...queue.engines.values()].filter((engine) => couldHold(engine, job))));
 }
 
 /** Who holds slots of an engine, in words; empty: nobody. */

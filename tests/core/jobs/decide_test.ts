@@ -47,6 +47,7 @@ Deno.test("a P0 takes the slots of the lowest, latest begun that may be saved, a
   await scene.begin();
   assert.equal(scene.job(p2).state, "saving");
   assert.equal(scene.job(p2).reason, `makes room for ${urgent}`);
+  assert.equal(reasons(scene)[urgent], `begins once ${p2} made room`);
   assert.deepEqual([p1, kept].map((id) => scene.job(id).state), ["running", "running"]);
   assert.ok(scene.engines[0]!.calls.includes(`save pare-1f2e3d4c-exp-003-1`));
   await scene.end(p2, "saved", { seconds: 600 });

@@ -243,15 +243,26 @@ export class SimEngine implements Engine {
         return handle;
       }
       const [job_id] = partsOf(handle);
-      const entry: Entry = {
-        ...{ handle, job_id, asked, program: null, lost: false, changed: this.world.now },
-        state: { state: "queued", reason: null },
-      };
-      this.#books.set(handle, [...this.#books.get(handle) ?? [], entry]);
-      this.#open.add(entry);
-      this.#queue(entry);
+      if (this.kind === "ray" && this.world.faulty && this.world.chance(0.005)) {
+        this.world.sometimes("a refusal, and a start all the same");
+        this.world.refused.add(job_id);
+        this.world.later(this.world.between(5, 60) * SECOND, () => this.#take(asked, handle));
+        throw new EngineError("refused", "500: the head is busy");
+      }
+      this.#take(asked, handle);
       return handle;
     });
+  }
+
+  #take(asked: Attempt, handle: string): void {
+    const [job_id] = partsOf(handle);
+    const entry: Entry = {
+      ...{ handle, job_id, asked, program: null, lost: false, changed: this.world.now },
+      state: { state: "queued", reason: null },
+    };
+    this.#books.set(handle, [...this.#books.get(handle) ?? [], entry]);
+    this.#open.add(entry);
+    this.#queue(entry);
   }
 
   states(handles: readonly string[]): Promise<Map<string, EngineState>> {

@@ -127,8 +127,22 @@ export class People {
     world.truths.set(job_id, world.truths.get(submission.submission_id)!);
   }
 
+  /** Somebody finds out why a job failed. */
+  #remedy(): void {
+    const failed = [...this.#disk.queue.jobs.values()].find(({ job_id, state }) =>
+      state === "failed" && this.world.truths.get(job_id)!.outcome === "broken"
+    );
+    if (failed === undefined) return;
+    const { job_id } = failed;
+    this.world.sometimes("a failed job got a remedy");
+    this.world.truths.get(job_id)!.outcome = "done";
+    const remedy = { reason: "half the batch", work: null, slots: null, not_before: null };
+    this.#ask((_, at) => [{ type: "remedied", at, job_id, ...remedy }]);
+  }
+
   #meddle(): void {
     const { world } = this;
+    if (world.chance(0.1)) return this.#remedy();
     const open = this.#open();
     const pick = () => open[Math.floor(world.random() * open.length)]!;
     if (open.length === 0) return;

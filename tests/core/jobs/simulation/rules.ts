@@ -80,7 +80,9 @@ export class Rules {
   /** What comes after an attempt: the job's old place, or an end that it deserves. */
   #followed(queue: Queue, job: Job, { how, next }: Of<"attempt_ended">, place: number): void {
     const { job_id, retries, priority } = job;
-    if (how === "refused") this.world.fail(`${job_id}: an engine refused what it had taken`);
+    if (how === "refused" && !this.world.refused.has(job_id)) {
+      this.world.fail(`${job_id}: an engine refused what it had taken`);
+    }
     if (how === "lost" && next === "failed" && retries <= 3) {
       this.world.fail(`${job_id} has failed, and was lost ${retries} times`);
     }

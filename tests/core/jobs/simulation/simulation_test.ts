@@ -25,6 +25,8 @@ const RARE = [
   "job runs in the books alone",
   "an error for a duplicate that was accepted",
   "stop without effect while pending",
+  "a refusal, and a start all the same",
+  "a failed job got a remedy",
 ];
 
 Deno.test(`${RUNS} queues of 100 jobs keep their rules over 30 days of kills and faults`, async () => {

@@ -27,7 +27,7 @@ export class Violation extends Error {
 export interface Truth {
   /** Seconds of work that are left. */
   left: number;
-  readonly outcome: "done" | "bad_input" | "broken";
+  outcome: "done" | "bad_input" | "broken";
   /** Attempts that fail by what passes, before one that does not. */
   passing: number;
   /** It promises to save, and does not. */
@@ -65,6 +65,8 @@ export class World {
   violation: Violation | null = null;
   readonly truths = new Map<string, Truth>();
   readonly reached = new Map<string, number>();
+  /** Jobs that an engine said it would never run. */
+  readonly refused = new Set<string>();
   readonly #folders = new Map<string, Folder>();
   readonly #living = new Map<string, Program>();
   readonly #finished = new Set<string>();
