@@ -163,6 +163,7 @@ export { answersDrawn } from "./tasks/generated_code.ts";
 export * from "./spec/infer_spec.ts";
 export * from "./strategies/knob_moves.ts";
 export * from "./spec/limits.ts";
+export * from "./spec/workers.ts";
 export * from "./strategies/method_data.ts";
 export * from "./strategies/method_verdicts.ts";
 export * from "./tasks/plan_rungs.ts";

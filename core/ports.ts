@@ -36,6 +36,9 @@ export interface Look {
   readonly before: readonly RowsByTask[];
 }
 
+/** Runs what is timed with no other call of the study beside it on its device, once that is free. */
+export type Alone = <T>(work: () => Promise<T>) => Promise<T>;
+
 /** Speed, memory and energy of an artifact in a named runtime, baseline interleaved. */
 export interface Speed {
   measurements: Measurement[];
@@ -62,12 +65,16 @@ export interface Backend {
     /** Absent: all of the rung's samples, and no look before. */
     look?: Look,
   ): Promise<Outcome<Evaluation>>;
-  /** `baseline` null: the artifact is the baseline and is measured alone. */
+  /**
+   * `baseline` null: the artifact is the baseline and is measured alone. Only what is in `alone` is timed:
+   * other calls may compute beside the rest.
+   */
   speed(
     trial_id: string,
     artifact: Artifact,
     baseline: Artifact | null,
     runtime: string,
+    alone: Alone,
   ): Promise<Outcome<Speed>>;
 }
 

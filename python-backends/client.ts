@@ -27,6 +27,8 @@ export interface RunOptions extends Omit<ExchangeOptions, "request_id" | "thread
   readonly environment: string;
   /** Default: the physical cores. */
   readonly threads?: number | null;
+  /** More variables for this call's worker, which is then a fresh process. */
+  readonly env?: Readonly<Record<string, string>> | undefined;
   /** Told where the worker's log lies once it has ended. */
   readonly onLog?: (path: string) => void;
 }
@@ -154,12 +156,15 @@ async function endNurseries(calls: Calls): Promise<void> {
 }
 
 /** What a process of this client is started with, but for its program: a log of its own. */
-function processOf(calls: Calls): { cwd: string; env: Record<string, string>; log_path: string } {
+function processOf(
+  calls: Calls,
+  own: RunOptions["env"] = {},
+): { cwd: string; env: Record<string, string>; log_path: string } {
   const { home, options: { threads = null, env = {} } } = calls;
   calls.count += 1;
   return {
     cwd: PYTHON_ROOT,
-    env: workerVariables(threads, { ...demoVariables(home), ...env }),
+    env: workerVariables(threads, { ...demoVariables(home), ...env, ...own }),
     log_path: join(home, "logs", `worker-${process.pid}-${calls.count}.log`),
   };
 }
@@ -167,12 +172,13 @@ function processOf(calls: Calls): { cwd: string; env: Record<string, string>; lo
 /** A worker for a call: forked where its imports are done already, else a fresh process. */
 async function start(
   calls: Calls,
-  environment: string,
+  { environment, env }: Pick<RunOptions, "environment" | "env">,
   call: CallName,
 ): Promise<WorkerProcess> {
   const python = await pythonOf(calls, environment);
   const { imports, preload } = howCalled(call);
-  const nursery = imports === null ? null : await nurseryOf(calls, environment);
+  const forks = imports !== null && env === undefined;
+  const nursery = forks ? await nurseryOf(calls, environment) : null;
   const worker = await nursery?.fork(processOf(calls).log_path, imports!);
   if (worker !== undefined) {
     calls.log(`forked worker ${worker.pid} for ${call}, log ${worker.log_path}`);
@@ -180,7 +186,7 @@ async function start(
   }
   const args = ["-m", "pare_backends.worker", "--supervised"];
   if (preload) args.push("--preload", "torch");
-  const fresh = spawnWorker({ ...processOf(calls), python, args });
+  const fresh = spawnWorker({ ...processOf(calls, env), python, args });
   calls.log(`started worker ${fresh.pid} for ${call}, log ${fresh.log_path}`);
   return fresh;
 }
@@ -197,7 +203,7 @@ async function runOnce<R extends CallRequest>(
   const asked = performance.now();
   let worker: WorkerProcess;
   try {
-    worker = await unlessStopped(start(calls, run.environment, call), stop);
+    worker = await unlessStopped(start(calls, run, call), stop);
   } catch (error) {
     return notStarted(error, call, stop?.aborted === true);
   }
@@ -234,7 +240,10 @@ async function unlessStopped(
   }
 }
 
-/** A call that times: one at a time on this machine, whoever asks for it, and no import beside it. */
+/**
+ * A call that times: one at a time on this machine, or on the GPU that is its own, whoever asks for it, and
+ * no import beside it.
+ */
 async function runAlone<R extends CallRequest>(
   calls: Calls,
   request: R,
@@ -244,9 +253,13 @@ async function runAlone<R extends CallRequest>(
   const { home } = calls;
   try {
     const asked = performance.now();
+    const device = run.env?.["PARE_TIMED_DEVICE"];
+    const lock = device === undefined
+      ? { path: "timing.lock", guard: { guard: home } }
+      : { path: `timing-${device}.lock`, guard: {} };
     return await withFileLock(
-      join(home, "timing.lock"),
-      { signal: stop, guard: home },
+      join(home, lock.path),
+      { signal: stop, ...lock.guard },
       async () => {
         const locked = performance.now();
         await settle(calls);

@@ -17,6 +17,8 @@ export interface RunNeeds {
   readonly constraints: boolean;
   /** Whether limits of time, energy or trials end it, and are set anew as it is taken up. */
   readonly limits: boolean;
+  /** Whether its trials may be under way side by side. */
+  readonly side_by_side: boolean;
   /** Why nobody may drive it step by step, as words after "as"; null: one may. */
   readonly not_by_hand: string | null;
 }

@@ -97,16 +97,21 @@ export function estimatePhase(study: Study, phase: string): number {
 export function gpuHours(study: Study): number {
   if (study.input.facts.device.device !== "cuda") return 0;
   const closed = study.trials.reduce((sum, trial) => sum + wallSeconds(trial), 0);
-  const held = study.held.reduce((sum, draft) => sum + draft.waited / 1000, 0);
-  return (closed + held) / 3600;
+  const open = [...study.open].filter(({ trial }) => trial.strategy !== null)
+    .reduce((sum, { trial }) => sum + workSeconds(trial), 0);
+  return (closed + open) / 3600;
 }
 
 function wallSeconds(trial: Trial): number {
   if (trial.finished_at === null) return 0;
   const wall = (Date.parse(trial.finished_at) - Date.parse(trial.started_at)) / 1000;
   // A trial held for a late full evaluation does not hold the GPU meanwhile: its spans tell.
-  const work = trial.spans.reduce((sum, span) => sum + span.seconds, 0);
+  const work = workSeconds(trial);
   return work > 0 ? Math.min(wall, work) : wall;
+}
+
+function workSeconds({ spans }: Trial): number {
+  return spans.reduce((sum, span) => sum + span.seconds, 0);
 }
 
 /** Joules so far, over all runs but for what a kill cut off; null: nothing here counts them. */

@@ -1,7 +1,7 @@
 import { trialName } from "../strategies/strategy_names.ts";
 import { seconds, secondsLeft } from "./budget.ts";
 import type { HintAbout } from "../contract/plugin.ts";
-import type { Outcome } from "../ports.ts";
+import type { Alone, Outcome } from "../ports.ts";
 import type { ResolvedAction, Strategy } from "../schemas/action.ts";
 import type { Failure } from "../schemas/failure.ts";
 import type { Measurement } from "../schemas/measurement.ts";
@@ -120,21 +120,50 @@ export async function addMeasurements(
 const WORTH_A_RETRY: ReadonlySet<Failure["kind"]> = new Set(["crash", "stall"]);
 
 /**
- * One call of the backend: announced, timed, its spans kept, tried once more after a crash or a
- * stall. A figure that is not a number fails the call.
+ * One call of the backend, on a slot: announced, timed, its spans kept, tried once more after a crash or
+ * a stall. A figure that is not a number fails the call.
  */
 export async function callBackend<T>(
   study: Study,
   draft: Draft,
   phase: string,
   detail: string,
-  call: () => Promise<Outcome<T>>,
+  call: (alone: Alone) => Promise<Outcome<T>>,
 ): Promise<{ value: T } | { ending: Ending }> {
+  await waitFor(study, draft, study.slots.take(draft.trial.number));
+  try {
+    return await tried(study, draft, phase, detail, call);
+  } finally {
+    study.slots.give();
+  }
+}
+
+/** Milliseconds that a trial waited until others let it go on: nobody's work. */
+async function waitFor(study: Study, draft: Draft, turn: Promise<void> | null): Promise<number> {
+  if (turn === null) return 0;
+  const { trial_id } = draft.trial;
+  study.input.onEvent?.({ event: "phase", trial_id, phase: "slot", detail: "" });
+  const since = study.ports.clock.now();
+  await turn;
+  const waited = study.ports.clock.now() - since;
+  draft.waited += waited;
+  return waited;
+}
+
+async function tried<T>(
+  study: Study,
+  draft: Draft,
+  phase: string,
+  detail: string,
+  call: (alone: Alone) => Promise<Outcome<T>>,
+): Promise<{ value: T } | { ending: Ending }> {
+  const rung = study.rungs.includes(phase);
+  const announce = () =>
+    study.input.onEvent?.({ event: "phase", trial_id: draft.trial.trial_id, phase, detail, rung });
   for (let attempt = 1;; attempt++) {
     if (study.ports.signal.aborted) return { ending: cancelled(phase) };
-    const rung = study.rungs.includes(phase);
-    study.input.onEvent?.({ event: "phase", trial_id: draft.trial.trial_id, phase, detail, rung });
-    const outcome = await timed(study, draft, phase, call);
+    announce();
+    const outcome = await timed(study, draft, phase, { call, announce });
     if (outcome.ok) return { value: outcome.value };
     if (study.ports.signal.aborted) return { ending: cancelled(phase) };
     if (outcome.failure.kind === "cancelled" && secondsLeft(study) <= 0) {
@@ -170,21 +199,35 @@ async function timed<T>(
   study: Study,
   draft: Draft,
   phase: string,
-  call: () => Promise<Outcome<T>>,
+  { call, announce }: {
+    call: (alone: Alone) => Promise<Outcome<T>>;
+    announce: () => void;
+  },
 ): Promise<Outcome<T>> {
+  const { slots } = study;
   const started = study.ports.clock.now();
-  const outcome = await call().catch((error: unknown): Outcome<T> => ({
+  let waited = 0;
+  const alone: Alone = async (work) => {
+    const own = await waitFor(study, draft, slots.takeAll());
+    if (own > 0) announce();
+    try {
+      return await work();
+    } finally {
+      waited += own + await waitFor(study, draft, slots.giveAll(draft.trial.number));
+    }
+  };
+  const outcome = await call(alone).catch((error: unknown): Outcome<T> => ({
     ok: false,
     failure: { kind: "crash", message: String(error), hint: null, phase: phase },
     spans: [],
   }));
-  const took = seconds(study, started);
+  const took = seconds(study, started) - waited / 1000;
   draft.waited += 1000 * took;
   const { action_index } = phase === "apply" ? beingApplied(draft) : {};
   const spans = [...outcome.spans, ...(outcome.ok ? [] : unfinished(phase, took, outcome.spans))]
     .map((span) => ({ ...span, phase, ...(action_index === undefined ? {} : { action_index }) }));
   draft.trial = { ...draft.trial, spans: [...draft.trial.spans, ...spans] };
-  if (outcome.ok) study.seconds.get(phase)?.push(took);
+  if (outcome.ok) (draft.parts ?? study.seconds.get(phase))?.push(took);
   return outcome;
 }
 

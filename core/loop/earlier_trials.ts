@@ -2,8 +2,8 @@ import { isDecisive } from "../schemas/fidelity.ts";
 import type { Trial } from "../schemas/trial.ts";
 import { resolveActions } from "../strategies/resolve_action.ts";
 import { strategyKey, trialName } from "../strategies/strategy_names.ts";
-import { DEFAULT_FULL_EVALUATIONS } from "../spec/limits.ts";
 import { estimatePhase, estimateTrial, remainingSeconds } from "./budget.ts";
+import { fullLimit } from "./rungs/climb_rungs.ts";
 import { isPromising } from "./rungs/joining.ts";
 import type { Proposal } from "./propose.ts";
 import type { Stop } from "./stop.ts";
@@ -15,12 +15,14 @@ import { toldBeforehand } from "./told_beforehand.ts";
  * that may reach the front, best reward first. A closed trial is frozen, so that each is run under
  * a new number; its artifact and its answers so far are found, not made again.
  */
-export function* earlierProposals(study: Study, { stop }: Stop): Generator<Proposal> {
+export function* earlierProposals(
+  study: Study,
+  { stop }: Stop,
+): Generator<Proposal, undefined> {
   const { request, methods, facts } = study.input;
   if (request.fidelity !== undefined || stop === "cancelled" || stop === "failed") return;
   for (const trial of waiting(study)) {
-    const total = request.max_full_evaluations ?? DEFAULT_FULL_EVALUATIONS;
-    if (study.ports.signal.aborted || study.fullEvaluations >= total) return;
+    if (study.ports.signal.aborted || study.fullEvaluations >= fullLimit(study)) return;
     if (!isPromising(study, trial)) continue;
     const actions = trial.strategy!.actions;
     const resolved = resolveActions(actions, methods, facts, trial.strategy!.origin.mode);

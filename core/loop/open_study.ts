@@ -4,9 +4,11 @@ import { isDecisive } from "../schemas/fidelity.ts";
 import type { Spec } from "../schemas/spec.ts";
 import type { Trial } from "../schemas/trial.ts";
 import { applyAnswers, missingKeyConstraints } from "../spec/questions.ts";
+import { setWorkers } from "../spec/workers.ts";
 import { climbedRungs } from "../schemas/rungs.ts";
 import type { RunNeeds } from "../contract/run_needs.ts";
 import { strategyKey } from "../strategies/strategy_names.ts";
+import { Slots } from "./beside/slots.ts";
 import { SPEED } from "./budget.ts";
 import { BASELINE } from "./draft.ts";
 import { checkUserStrategies, initialQueue } from "./queue.ts";
@@ -45,6 +47,7 @@ export async function openStudy(
     spec,
     trials: [...trials],
     open: new Set(),
+    slots: new Slots(setWorkers(request), facts.device.device === "cpu"),
     held: [],
     artifacts: new Map(history?.study.artifacts ?? []),
     evaluations: restored(history),

@@ -42,11 +42,14 @@ export async function propose(study: Study): Promise<Proposal | "budget" | "exha
   };
   const number = nextEpisode(study);
   const kept = study.answers.splice(0).filter((one) => one.number === number);
-  for (const { sampler, answer } of kept) {
+  for (const [at, { sampler, answer }] of kept.entries()) {
     const { actions, origin } = answer!; // those without an answer are not kept
     const again = study.trials.some((trial) => isOf(trial, actions)); // its trial was closed
     const proposal = consider(actions, { sampler, ...origin }, again);
-    if (proposal !== null) return proposal;
+    if (proposal === null) continue;
+    study.answers.push(...kept.slice(at + 1)); // of trials that were under way beside it
+    study.asked = { number, times: kept.length };
+    return proposal;
   }
   for (let next = study.queue.shift(); next !== undefined; next = study.queue.shift()) {
     const proposal = consider(next.actions, next.origin, true);

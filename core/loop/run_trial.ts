@@ -259,7 +259,10 @@ export async function measureSpeed(
     draft,
     "speed",
     runtime,
-    () => study.ports.backend.speed(draft.trial.trial_id, draft.artifact, baseline, runtime),
+    (alone) => {
+      const { trial, artifact } = draft;
+      return study.ports.backend.speed(trial.trial_id, artifact, baseline, runtime, alone);
+    },
   );
   if ("ending" in measured) {
     await alertOfNaN(study, draft, measured.ending);

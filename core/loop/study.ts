@@ -15,6 +15,7 @@ import type { Failure } from "../schemas/failure.ts";
 import type { Artifact } from "../schemas/artifact.ts";
 import type { ModelFacts } from "../schemas/facts.ts";
 import type { EarlierTrial, FormatLoss, Proposed } from "../schemas/proposal.ts";
+import type { Slots } from "./beside/slots.ts";
 import type { QueuedStrategy } from "./queue.ts";
 import type { StudyInput, StudyPorts } from "./study_input.ts";
 
@@ -46,6 +47,8 @@ export interface Draft {
   decided?: Compared;
   /** When it was put aside for a late full evaluation; null where it was not. */
   held_since: number | null;
+  /** Seconds of the calls that are parts of one evaluation; absent: none is made of parts now. */
+  parts?: number[] | undefined;
 }
 
 /** Union members one by one, so that each keeps its own fields. */
@@ -68,6 +71,8 @@ export interface Study {
   readonly trials: Trial[];
   /** Opened and not closed, by number. */
   readonly open: Set<Draft>;
+  /** Where its calls compute. */
+  readonly slots: Slots;
   /** Of those: measured below the last rung, waiting for one of the last full evaluations. */
   readonly held: Draft[];
   /** What its actions made, by artifact id. */

@@ -1,30 +1,54 @@
 import { earlierProposals } from "./earlier_trials.ts";
 import type { Trial } from "../schemas/trial.ts";
-import { finishHeld } from "./rungs/climb_rungs.ts";
+import { finishHeld, fullLimit } from "./rungs/climb_rungs.ts";
 import { closeEpisode, closeSearch } from "./end/close_study.ts";
 import { apply, begin, evaluate, learn, measure } from "./episode.ts";
 import { type Proposal, propose } from "./propose.ts";
 import { cancelled, type Stop, stopNow } from "./stop.ts";
-import type { Study } from "./study.ts";
+import type { Draft, Study } from "./study.ts";
 import { timeAgain } from "./end/time_again.ts";
 import { timeElsewhere } from "./end/time_elsewhere.ts";
 import type { StudyResult } from "./study_input.ts";
 
 /** One turn of the search: propose, apply, evaluate, learn. Its trial, or why there is no more. */
 export async function takeTurn(study: Study): Promise<Trial | Stop> {
+  const next = await nextTrial(study, 0);
+  return "stop" in next ? next : await finish(study, next);
+}
+
+/**
+ * Turns until something ends the search, side by side as far as there are slots. What stops it is asked
+ * again after each trial that was under way meanwhile: the reason that stands in the end counts.
+ */
+export async function search(study: Study): Promise<Stop> {
+  let stop: Stop | null = null;
+  await study.slots.fill(async (under_way) => {
+    const next = await nextTrial(study, under_way);
+    if (!("stop" in next)) return () => finish(study, next);
+    stop = next;
+    return null;
+  });
+  return stop!; // nothing is under way any more: the last answer was why
+}
+
+/** The next trial, opened; or why there is none while so many others are under way. */
+async function nextTrial(study: Study, under_way: number): Promise<Draft | Stop> {
   const stop = stopNow(study);
   if (stop !== null) return stop;
   const proposal = await propose(study);
-  if (typeof proposal === "string") return stopNow(study) ?? await nothingLeft(study, proposal);
+  if (typeof proposal === "string") {
+    return stopNow(study) ?? await nothingLeft(study, proposal, under_way);
+  }
   // A sampler that waits for something may have outlasted the study.
-  const late = cancelled(study);
-  if (late !== null) return late;
-  return await runProposal(study, proposal);
+  return cancelled(study) ?? await begin(study, proposal);
 }
 
 /** One episode. */
 export async function runProposal(study: Study, proposal: Proposal): Promise<Trial> {
-  const draft = await begin(study, proposal);
+  return await finish(study, await begin(study, proposal));
+}
+
+async function finish(study: Study, draft: Draft): Promise<Trial> {
   await apply(study, draft);
   await evaluate(study, draft);
   await measure(study, draft);
@@ -34,7 +58,15 @@ export async function runProposal(study: Study, proposal: Proposal): Promise<Tri
 /** What a search leaves: trials that are held, those that a larger limit lets through, the result. */
 export async function finishStudy(study: Study, stop: Stop): Promise<StudyResult> {
   await finishHeld(study, stop);
-  for (const proposal of earlierProposals(study, stop)) await runProposal(study, proposal);
+  const again = earlierProposals(study, stop);
+  await study.slots.fill(async (under_way) => {
+    // Each of those under way may take a full evaluation.
+    if (under_way > 0 && study.fullEvaluations + under_way >= fullLimit(study)) return null;
+    const { value: proposal } = again.next();
+    if (proposal === undefined) return null;
+    const draft = await begin(study, proposal);
+    return () => finish(study, draft);
+  });
   await finishHeld(study, stop);
   await timeAgain(study, stop);
   await timeElsewhere(study, stop);
@@ -42,8 +74,12 @@ export async function finishStudy(study: Study, stop: Stop): Promise<StudyResult
 }
 
 /** The end of a search that found nothing more to run; what was refused last is told too. */
-async function nothingLeft(study: Study, stop: "budget" | "exhausted"): Promise<Stop> {
-  if (study.refused.length > 0) {
+async function nothingLeft(
+  study: Study,
+  stop: "budget" | "exhausted",
+  under_way: number,
+): Promise<Stop> {
+  if (study.refused.length > 0 && under_way === 0) {
     await closeEpisode(study, { trial_id: null, sampler: "none", mode: "explore" });
   }
   return {

@@ -139,6 +139,7 @@ export const DeviceFacts = z.strictObject({
   free_memory_gb: z.number(),
   vram_gb: z.number().nullable(),
   free_vram_gb: z.number().nullable(),
+  gpus: z.int().optional().describe("that its processes may use; absent: none, or an old record"),
   compute_capability: z.string().nullable(),
   free_disk_gb: z.number(),
   bf16: z.boolean(),

@@ -190,6 +190,10 @@ export const RunRequest = z.strictObject({
   sampler: z.string().optional().describe(
     "who proposes after the first tries; several, separated by commas, take turns",
   ),
+  workers: z.union([z.int().positive(), z.literal("auto")]).optional().describe(
+    "trials under way at once, each on its share of the machine's cores or on a GPU of its own; auto: as " +
+      "many as there is room for; default: 1",
+  ),
   strategist: Strategist.optional().describe(
     "an OpenAI-compatible server whose model proposes recipes from the study's figures, in turn with " +
       "the other samplers; it is sent figures and names, no text of the data",

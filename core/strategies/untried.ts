@@ -37,7 +37,7 @@ function keyOf(trial: Trial, { methods, facts }: SearchContext): string | null {
   }
 }
 
-/** Keys that must not be proposed again: all tried ones but a machine's first failure. */
+/** Keys that must not be proposed again: what is under way, and all tried ones but a machine's first failure. */
 function closedKeys(context: SearchContext): Set<string> {
   const runs = new Map<string, Trial[]>();
   for (const trial of context.trials) {
@@ -47,7 +47,8 @@ function closedKeys(context: SearchContext): Set<string> {
   const retriable = ([only, ...more]: Trial[]): boolean =>
     more.length === 0 && only?.failure != null && isWorthARetry(only.failure.kind);
   const closed = [...runs].filter(([, trials]) => !retriable(trials));
-  return new Set(closed.map(([key]) => key));
+  const under_way = context.under_way.map(({ actions }) => strategyKey(actions));
+  return new Set([...closed.map(([key]) => key), ...under_way]);
 }
 
 /** The methods that a search may use: known here, supported by the study's spec, and not of what a user gives. */

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { runStudy } from "../../core/mod.ts";
+import { type Alone, runStudy } from "../../core/mod.ts";
 import { failure, inOrder, named, RECIPES, run, world } from "./study_world.ts";
 
 Deno.test("a quality that falls too far on the proxy ends the trial before speed and full", async () => {
@@ -123,9 +123,9 @@ Deno.test("a backend that throws is a crash, not the end of the loop", async () 
   const w = world({ max_trials: 1 });
   const broken = {
     ...w.backend,
-    speed: (id: string, artifact: never, baseline: never, runtime: string) =>
+    speed: (id: string, artifact: never, baseline: never, runtime: string, alone: Alone) =>
       baseline === null
-        ? w.backend.speed(id, artifact, baseline, runtime)
+        ? w.backend.speed(id, artifact, baseline, runtime, alone)
         : Promise.reject(new Error("lost")),
   };
   const { trials } = await runStudy(w.input(), { ...w.ports, backend: broken });

@@ -147,11 +147,11 @@ function timedWorld(broken?: string) {
   const w = world({}, { facts: timed() });
   const spoken: string[] = [];
   const { speed } = w.backend;
-  w.backend.speed = (trial_id, artifact, baseline, runtime) => {
+  w.backend.speed = (trial_id, artifact, baseline, runtime, alone) => {
     spoken.push(`${trial_id} ${runtime}`);
     return runtime === broken
       ? Promise.resolve({ ok: false, failure: failure("invalid", "it broke"), spans: [] })
-      : speed(trial_id, artifact, baseline, runtime);
+      : speed(trial_id, artifact, baseline, runtime, alone);
   };
   return { w, spoken };
 }

@@ -228,29 +228,32 @@ export function world(asked: Partial<StudyRequestInput> = {}, options: WorldOpti
       }
       return outcome;
     },
-    speed(trial_id, artifact, baseline, runtime) {
+    speed(trial_id, artifact, baseline, runtime, alone) {
       const actions = recipes.get(artifact.artifact_id)!;
-      return step({ call: "speed", trial_id, fidelity: null, actions }, 5, () => {
-        const bytes = sizeOf(actions);
-        const memory = options.memory?.(bytes) ?? bytes + 100e6;
-        const busy_cores = options.busy?.(
-          trial_id,
-          calls.filter((one) => one.call === "speed" && one.trial_id === trial_id).length,
-        );
-        return {
-          measurements: [
-            {
-              ...figure("latency_ms", latency(bytes), runtime, 0.01),
-              ...(busy_cores === undefined ? {} : { busy_cores }),
-            },
-            figure("memory_bytes", memory, runtime, null),
-            { ...figure("energy_j_per_1k_tokens", 9, runtime, null), provenance: "estimated" },
-          ],
-          baseline_measurements: baseline === null
-            ? []
-            : [figure("latency_ms", latency(base.size_bytes), runtime, 0.01)],
-        };
-      });
+      const about = { call: "speed" as const, trial_id, fidelity: null, actions };
+      return alone(() =>
+        step(about, 5, () => {
+          const bytes = sizeOf(actions);
+          const memory = options.memory?.(bytes) ?? bytes + 100e6;
+          const busy_cores = options.busy?.(
+            trial_id,
+            calls.filter((one) => one.call === "speed" && one.trial_id === trial_id).length,
+          );
+          return {
+            measurements: [
+              {
+                ...figure("latency_ms", latency(bytes), runtime, 0.01),
+                ...(busy_cores === undefined ? {} : { busy_cores }),
+              },
+              figure("memory_bytes", memory, runtime, null),
+              { ...figure("energy_j_per_1k_tokens", 9, runtime, null), provenance: "estimated" },
+            ],
+            baseline_measurements: baseline === null
+              ? []
+              : [figure("latency_ms", latency(base.size_bytes), runtime, 0.01)],
+          };
+        })
+      );
     },
   };
 

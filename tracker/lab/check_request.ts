@@ -52,6 +52,13 @@ export function checkRequest(
   dataset: DatasetFacts,
   registry: Registry,
 ): void {
+  const { needs, does } = kindOf(request);
+  if (request.workers !== undefined && request.workers !== 1 && !needs.side_by_side) {
+    throw new UsageError(
+      `Cannot run ${request.workers} workers as a study that ${does} does one thing after another: ` +
+        "leave workers out",
+    );
+  }
   const sets = registry.agents.flatMap((agent) => agent.benchmark_sets ?? []);
   const classified = classifyDataset(dataset, sets);
   const choice = chooseTasks(dataset, classified, registry.tasks, sets);

@@ -8,6 +8,7 @@ import {
   type Spec,
   type StudyLimits,
   UsageError,
+  workersOf,
 } from "../../core/mod.ts";
 import { ensureDemoModel } from "../../python-backends/demo_model.ts";
 import { usedHash } from "../../python-backends/environments/environments.ts";
@@ -126,6 +127,13 @@ export async function setUp(
   return openSession(new LabStudy(input, now));
 }
 
+/** The request with the number of its workers, where it asks for some: what the machine has no room for is refused. */
+function withWorkers(request: RunRequest, facts: Facts): RunRequest {
+  return request.workers === undefined
+    ? request
+    : { ...request, workers: workersOf(request, facts) };
+}
+
 /** Looks at model and machine, infers the spec, and makes the environments. */
 async function sessionInput(
   opened: Opened,
@@ -151,7 +159,9 @@ async function sessionInput(
     ...{ request: asked.request, facts: start.facts, baseline, begun: actions },
     known: begun?.facts.given ?? [],
   });
-  const { request, assumptions } = await withEarlierLadder(given.request, found, study_id, store);
+  const laddered = await withEarlierLadder(given.request, found, study_id, store);
+  const { assumptions } = laddered;
+  const request = begun === undefined ? withWorkers(laddered.request, found) : laddered.request;
   const refusal = memoryRefusal(found) ?? budgetRefusal(request, found.device);
   if (refusal !== null) throw new UsageError(refusal);
   const kind = kindOf(request);

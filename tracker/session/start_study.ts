@@ -18,6 +18,7 @@ import {
   type RunRequest,
   type Sampler,
   scoredMethods,
+  setWorkers,
   type Spec,
   type StoredEvaluation,
   type StudyEvent,
@@ -40,6 +41,7 @@ import { createLiveBackend } from "../lab/runner/live_backend.ts";
 import { prepareStudy } from "../lab/runner/prepare_study.ts";
 import { type CallRunner, createCallRunner } from "../lab/runner/call_runner.ts";
 import { studyClock } from "../lab/runner/study_clock.ts";
+import { shareOut } from "../lab/runner/worker_share.ts";
 import type { Tools, Workshop } from "../lab/runner/workshop.ts";
 import { readSamples } from "../store/rows/sample_file.ts";
 import type { Store } from "../store/store.ts";
@@ -235,6 +237,7 @@ async function prepared(
     openRun: (key) => store.openRun(key),
     timestamp: workshop.timestamp,
     stall_minutes: request.stall_minutes,
+    shareOut: shareOut(setWorkers(request), facts),
   });
   const known = history?.study.opened.spec ?? spec;
   const ready = await prepareStudy(workshop, runner, {

@@ -35,6 +35,9 @@ export const apply = defineCall("apply", {
     ),
     device: z.enum(["cpu", "cuda"]).optional().describe("whose energy is counted; absent: cpu"),
     cpu_power: CpuPower.nullable().optional().describe("by which an estimate of it counts"),
+    beside: z.boolean().optional().describe(
+      "other calls may compute meanwhile: a counter of the whole processor tells nothing of this one",
+    ),
     knobs: z.array(KnobDescription).optional().describe(
       "what a third party's method declares; absent: the method is pare's, whose knobs Python has",
     ),

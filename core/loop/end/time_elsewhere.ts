@@ -73,7 +73,7 @@ async function timeIn(study: Study, trial: Trial, runtime: string): Promise<void
         draft,
         SPEED,
         runtime,
-        () => backend.speed(trial_id, artifact, baseline, runtime),
+        (alone) => backend.speed(trial_id, artifact, baseline, runtime, alone),
       ),
   );
   const about = { type: "timed_in_runtime" as const, study_id, trial_id, runtime };

@@ -63,7 +63,7 @@ function isAffordable(study: Study, next: string): boolean {
     estimatePhase(study, next) <= remainingSeconds(study);
 }
 
-function fullLimit({ input }: Study): number {
+export function fullLimit({ input }: Study): number {
   return input.request.max_full_evaluations ?? DEFAULT_FULL_EVALUATIONS;
 }
 
@@ -71,18 +71,25 @@ function fullLimit({ input }: Study): number {
 export async function finishHeld(study: Study, { stop }: Stop): Promise<void> {
   const over = stop === "cancelled" || stop === "failed" || stop === "target";
   const waiting = study.held.splice(0).sort((a, b) => rewardOf(b.trial) - rewardOf(a.trial));
-  for (const draft of waiting) {
-    takeUp(study, draft);
-    const { trial_id, strategy } = draft.trial;
-    const open = !over && !study.ports.signal.aborted && isAffordable(study, FULL);
-    if (open && decide(study, draft, { last: true }) !== "stop") {
-      await evaluateFull(study, draft);
-      const mode = strategy?.origin.mode ?? "exploit";
-      await closeEpisode(study, { trial_id, sampler: strategy?.origin.sampler ?? "", mode });
-    } else {
+  await study.slots.fill(async () => {
+    for (let draft = waiting.shift(); draft !== undefined; draft = waiting.shift()) {
+      takeUp(study, draft);
+      const held = draft;
+      const open = !over && !study.ports.signal.aborted && isAffordable(study, FULL);
+      if (open && decide(study, draft, { last: true }) !== "stop") {
+        return () => evaluateHeld(study, held);
+      }
       await closeTrial(study, draft, FINISHED);
     }
-  }
+    return null;
+  });
+}
+
+async function evaluateHeld(study: Study, draft: Draft): Promise<void> {
+  await evaluateFull(study, draft);
+  const { trial_id, strategy } = draft.trial;
+  const mode = strategy?.origin.mode ?? "exploit";
+  await closeEpisode(study, { trial_id, sampler: strategy?.origin.sampler ?? "", mode });
 }
 
 async function evaluateFull(study: Study, draft: Draft): Promise<void> {

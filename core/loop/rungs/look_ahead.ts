@@ -33,30 +33,33 @@ export async function readRung(
   fidelity: string,
   reference: Evaluation | undefined,
 ): Promise<{ value: Evaluation } | { ending: Ending }> {
-  const seconds = study.seconds.get(fidelity);
-  const known = seconds?.length ?? 0;
-  const looked = await lookAhead(study, draft, fidelity, reference);
-  if ("ending" in looked) {
-    asOne(seconds, known);
-    return looked;
+  // The seconds of looks and of what follows them are one evaluation's.
+  const parts: number[] = draft.parts = [];
+  const evaluated = await readParts(study, draft, fidelity, reference);
+  draft.parts = undefined;
+  if (parts.length > 0) {
+    study.seconds.get(fidelity)?.push(parts.reduce((sum, one) => sum + one, 0));
   }
+  return evaluated;
+}
+
+async function readParts(
+  study: Study,
+  draft: Draft,
+  fidelity: string,
+  reference: Evaluation | undefined,
+): Promise<{ value: Evaluation } | { ending: Ending }> {
+  const looked = await lookAhead(study, draft, fidelity, reference);
+  if ("ending" in looked) return looked;
   const { trial: { trial_id }, artifact } = draft;
   const look = looked.before.length === 0 ? undefined : { rows: null, before: looked.before };
-  const evaluated = await callBackend(
+  return await callBackend(
     study,
     draft,
     fidelity,
     artifact.artifact_id,
     () => study.ports.backend.evaluate(trial_id, artifact, fidelity, undefined, look),
   );
-  asOne(seconds, known);
-  return evaluated;
-}
-
-/** The seconds of looks and of what followed them, from a place on, are one evaluation's. */
-function asOne(seconds: number[] | undefined, from: number): void {
-  const own = seconds?.splice(from) ?? [];
-  if (own.length > 0) seconds!.push(own.reduce((sum, one) => sum + one, 0));
 }
 
 /** What quality may lose on a rung: the last one is judged by the user's constraint. */

@@ -9,5 +9,6 @@ export const EVALUATION_NEEDS: RunNeeds = {
   front: false,
   constraints: false,
   limits: false,
+  side_by_side: false,
   not_by_hand: "it only evaluates: call run()",
 };

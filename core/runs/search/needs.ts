@@ -9,5 +9,6 @@ export const SEARCH_NEEDS: RunNeeds = {
   front: true,
   constraints: true,
   limits: true,
+  side_by_side: true,
   not_by_hand: null,
 };

@@ -1,9 +1,7 @@
 import { openStudy } from "../../loop/open_study.ts";
 import { ensureBaseline } from "../../loop/run_baseline.ts";
-import type { Stop } from "../../loop/stop.ts";
-import type { Study } from "../../loop/study.ts";
 import type { StudyInput, StudyPorts, StudyResult } from "../../loop/study_input.ts";
-import { finishStudy, takeTurn } from "../../loop/turn.ts";
+import { finishStudy, search } from "../../loop/turn.ts";
 import { SEARCH_NEEDS } from "./needs.ts";
 
 /**
@@ -15,11 +13,4 @@ import { SEARCH_NEEDS } from "./needs.ts";
 export async function runStudy(input: StudyInput, ports: StudyPorts): Promise<StudyResult> {
   const study = await openStudy(input, ports, SEARCH_NEEDS);
   return await finishStudy(study, await ensureBaseline(study) ?? await search(study));
-}
-
-async function search(study: Study): Promise<Stop> {
-  for (;;) {
-    const turn = await takeTurn(study);
-    if ("stop" in turn) return turn;
-  }
 }

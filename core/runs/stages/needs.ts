@@ -9,6 +9,7 @@ export const STAGES_NEEDS: RunNeeds = {
   front: true,
   constraints: true,
   limits: true,
+  side_by_side: false,
   not_by_hand: "its stages run in the order of their document, each judged before the next: call " +
     "run(), which goes on where it stopped",
 };

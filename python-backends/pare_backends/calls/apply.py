@@ -68,6 +68,8 @@ class ApplyRequest:
     """Whose energy is counted: cpu or cuda."""
     cpu_power: CpuPower | None = None
     """By which an estimate of it counts; None: an unknown processor."""
+    beside: bool = False
+    """Other calls may compute meanwhile."""
     knobs: list[KnobDescription] | None = None
     """What a third party's method declares; absent: the method is pare's."""
 
@@ -86,7 +88,7 @@ def run(request: ApplyRequest, report: Report) -> dict[str, Any]:
         layout = layout_of(request.parent_dir)
     parent = replace(parent, renamed=layout.renamed)
     context = context_of(request, layout, report)
-    energy = ActionEnergy(request.device, request.cpu_power)
+    energy = ActionEnergy(request.device, request.cpu_power, request.beside)
     made: Checkpoint | NewSetting = module.apply(parent, params, context)
     joules, how = energy.so_far()
     child = parent if isinstance(made, NewSetting) else without_copy(made, layout)

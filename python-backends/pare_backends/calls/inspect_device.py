@@ -50,6 +50,7 @@ def run(request: Request, report: Report) -> dict[str, Any]:
         "free_memory_gb": free / GB,
         "vram_gb": vram[1] / GB if vram else None,
         "free_vram_gb": vram[0] / GB if vram else None,
+        **({"gpus": torch.cuda.device_count()} if cuda else {}),
         "compute_capability": ".".join(map(str, torch.cuda.get_device_capability(0)))
         if cuda
         else None,

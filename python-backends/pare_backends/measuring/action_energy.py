@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pare_backends.measuring.energy import energy_reader
+from pare_backends.measuring.energy import energy_reader, estimate_reader
 from pare_backends.measuring.energy_tables import UNKNOWN_CPU, CpuPower
 from pare_backends.methods.figures import Figure
 
@@ -14,10 +14,16 @@ class ActionEnergy:
     """Counts from here on: of an action that goes on after a kill, only what it took since.
 
     A device's counter has in it all that runs there, idle power too; an estimate has the CPU time
-    of this process alone."""
+    of this process alone. Where calls of other trials run `beside` it on the processor, the
+    estimate counts: the counter would give each of them the energy of all."""
 
-    def __init__(self, device: str, power: CpuPower | None) -> None:
-        self._reader = energy_reader(device, power or UNKNOWN_CPU)
+    def __init__(self, device: str, power: CpuPower | None, beside: bool = False) -> None:
+        estimated = beside and device == "cpu"
+        self._reader = (
+            estimate_reader(power or UNKNOWN_CPU)
+            if estimated
+            else energy_reader(device, power or UNKNOWN_CPU)
+        )
         self._begun = self._reader.now()
 
     def so_far(self) -> tuple[Figure, str]:

@@ -21,6 +21,8 @@ VARIABLE = "PARE_QUIET_SECONDS"
 it is, another timing beside it too: for a machine that is never quiet, and for tests that look at
 no figure."""
 SAMPLE_SECONDS = 0.4
+DEVICE = "PARE_TIMED_DEVICE"
+"""The one device that this process has to itself, where not the machine."""
 
 
 def quiet_seconds() -> float:
@@ -49,18 +51,30 @@ def timing_lock(report: Report) -> Iterator[None]:
         return
     # Not in $TMPDIR: every worker has one of its own.
     path = Path("/tmp") / f"pare-timing-{os.getuid()}.lock"
-    with path.open("w") as file:
-        waited = 0
-        while not _try_lock(file.fileno()):
-            report.progress("wait for another timing", waited, None, "s")
-            time.sleep(1)
-            waited += 1
-        yield
+    own = os.environ.get(DEVICE)
+    with path.open("w") as machine:
+        if own is None:
+            _wait_for(machine.fileno(), fcntl.LOCK_EX, report)
+            yield
+            return
+        # Beside timings on other devices, not beside one of the whole machine.
+        _wait_for(machine.fileno(), fcntl.LOCK_SH, report)
+        with path.with_name(f"pare-timing-{os.getuid()}-{own}.lock").open("w") as device:
+            _wait_for(device.fileno(), fcntl.LOCK_EX, report)
+            yield
 
 
-def _try_lock(descriptor: int) -> bool:
+def _wait_for(descriptor: int, lock: int, report: Report) -> None:
+    waited = 0
+    while not _try_lock(descriptor, lock):
+        report.progress("wait for another timing", waited, None, "s")
+        time.sleep(1)
+        waited += 1
+
+
+def _try_lock(descriptor: int, lock: int) -> bool:
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(descriptor, lock | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
     return True

@@ -66,6 +66,8 @@ function readWords(option: StudyOption, words: string | boolean | string[]): unk
       return parseRungs(words);
     case "rules file":
       return readRules(words);
+    case "whole from 1 or auto":
+      return words === "auto" ? words : parseWhole(words, `${flag}, where not auto,`, 1);
     default:
       return parseWhole(words, flag, Number(option.reads.slice("whole from ".length)));
   }

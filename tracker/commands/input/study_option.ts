@@ -20,6 +20,7 @@ export type Reads =
   | "positive"
   | "duration"
   | `whole from ${number}`
+  | "whole from 1 or auto"
   | "objectives"
   | "task weights"
   | "task drops"

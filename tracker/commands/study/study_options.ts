@@ -47,6 +47,14 @@ export const STUDY_OPTIONS = [
     group: "effort",
   },
   {
+    flag: "--workers <n>",
+    help: "trials under way at once, timings still alone; auto: as many as there is room for",
+    reads: "whole from 1 or auto",
+    field: "workers",
+    of: "study",
+    group: "effort",
+  },
+  {
     flag: "--rules <file>",
     help: "what is tried first in which case; default: what `pare rules` prints",
     reads: "rules file",

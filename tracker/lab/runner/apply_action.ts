@@ -78,8 +78,8 @@ async function keyOf(input: KnownInput): Promise<string> {
 }
 
 /** What every action of a study is asked. */
-function askedOfAll({ seed, device, cpu_power, options }: ApplyInput["study"]) {
-  return { seed, device, cpu_power, ...options.apply };
+function askedOfAll({ seed, device, cpu_power, options, workers }: ApplyInput["study"]) {
+  return { seed, device, cpu_power, ...options.apply, ...(workers > 1 ? { beside: true } : {}) };
 }
 
 /** The named student where the action may train it: in the place of the untouched model. */
@@ -181,11 +181,17 @@ async function diskShortage({ workshop, parent }: ApplyInput): Promise<string | 
 }
 
 /** What studies of this process work on, by store and study: not in a journal yet, or needed next. */
-const working = new Map<string, readonly string[]>();
+const working = new Map<string, ReadonlyMap<string, readonly string[]>>();
 
-function worksOn({ workshop, study }: ApplyInput, ...artifacts: readonly Artifact[]): void {
-  const ids = artifacts.map(({ artifact_id }) => artifact_id);
-  working.set(`${workshop.store.paths.root} ${study.study_id}`, ids);
+function worksOn(
+  { workshop, study, trial_id }: ApplyInput,
+  ...artifacts: readonly Artifact[]
+): void {
+  const place = `${workshop.store.paths.root} ${study.study_id}`;
+  const others = [...working.get(place) ?? []].filter(([trial]) => trial !== trial_id);
+  const own = artifacts.map(({ artifact_id }) => artifact_id);
+  // Of as many trials as may be at it: what the journal has by now it keeps itself.
+  working.set(place, new Map([...others, [trial_id, own] as const].slice(-study.workers)));
 }
 
 /** Studies that were told that the limit cannot be kept: once is enough. */
@@ -195,7 +201,7 @@ const told = new Set<string>();
 async function keepToLimit({ workshop, study, trial_id }: ApplyInput): Promise<void> {
   const { artifacts, caches, maxDiskBytes, store, home } = workshop;
   if (maxDiskBytes === null) return;
-  const keep = [...working.values()].flat();
+  const keep = [...working.values()].flatMap((trials) => [...trials.values()].flat());
   const also = [store.paths.root, join(home.root, "store")];
   const ask = () => artifactClaims(artifacts, also);
   const limits = { maxBytes: maxDiskBytes, keep, ask };
@@ -259,6 +265,20 @@ async function recordFigures({ workshop, study, trial_id }: ApplyInput, artifact
   }
 }
 
+/** The last work on each artifact's key: whoever asks for the same meanwhile finds what it made. */
+const being_made = new Map<string, Promise<unknown>>();
+
+async function oneByOne<T>(key: string, work: () => Promise<T>): Promise<T> {
+  const before = being_made.get(key) ?? Promise.resolve();
+  const own = before.catch(() => {}).then(work);
+  being_made.set(key, own);
+  try {
+    return await own;
+  } finally {
+    if (being_made.get(key) === own) being_made.delete(key);
+  }
+}
+
 /** Makes, writes and verifies the child of an artifact; or finds it by its key. */
 export async function applyAction(asked: ApplyInput): Promise<Applied> {
   const spans: Span[] = [];
@@ -266,10 +286,12 @@ export async function applyAction(asked: ApplyInput): Promise<Applied> {
     const input = { ...asked, reference: await referenceOf(asked) };
     const key = await keyOf(input);
     worksOn(input, input.parent, ...(input.reference === null ? [] : [input.reference]));
-    const found = await input.workshop.artifacts.find(key);
-    const applied: Applied = found === null
-      ? await make(input, key, spans)
-      : { ok: true, value: { artifact: found, cached: true }, spans };
+    const applied = await oneByOne(`${input.workshop.artifacts.root} ${key}`, async () => {
+      const found = await input.workshop.artifacts.find(key);
+      return found === null
+        ? await make(input, key, spans)
+        : { ok: true as const, value: { artifact: found, cached: true }, spans };
+    });
     if (applied.ok) {
       worksOn(input, input.parent, applied.value.artifact);
       await recordFigures(input, applied.value.artifact);

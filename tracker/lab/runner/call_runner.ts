@@ -19,6 +19,7 @@ import type { Run } from "../../store/points/points.ts";
 import type { StudyMeter } from "./energy_meter.ts";
 import type { KeepLog } from "./keep_log.ts";
 import { keepPoints } from "./keep_points.ts";
+import type { ShareOut } from "./worker_share.ts";
 
 type Alert = Extract<JournalRecord, { type: "alert" }>;
 
@@ -49,6 +50,8 @@ export interface CallRunnerOptions {
   readonly keepLog: KeepLog;
   /** Where an action's points go; absent: they belong to no trial. */
   readonly openRun?: (key: RunKey) => Pick<Run, "log">;
+  /** What each call has of the machine; absent: all of it. */
+  readonly shareOut?: ShareOut;
   /** The study's, which takes what a GPU uses; absent: nobody counts. */
   readonly meter?: StudyMeter | undefined;
   /** Minutes that a worker may be silent; undefined: the client's own. */
@@ -174,8 +177,10 @@ export function createCallRunner(options: CallRunnerOptions): CallRunner {
         warn(event.condition, event.evidence);
       } else if (event.event === "points") points?.take(event);
     };
+    using share = options.shareOut?.(request.call);
     const outcome = await client.run(request, {
       environment,
+      ...(share === undefined ? {} : { threads: share.threads, env: share.env }),
       signal,
       stallMs: stallMsOf(options, request),
       onEvent: take,

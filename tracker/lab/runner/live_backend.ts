@@ -64,9 +64,9 @@ export function createLiveBackend(
       }
       return evaluated;
     },
-    speed: (trial_id, artifact, baseline, runtime): Promise<Outcome<Speed>> =>
+    speed: (trial_id, artifact, baseline, runtime, alone): Promise<Outcome<Speed>> =>
       measureSpeed({
-        ...{ workshop, study, runner, trial_id, artifact, baseline },
+        ...{ workshop, study, runner, trial_id, artifact, baseline, alone },
         runtime: workshop.registry.runtime(runtime),
         precision: precisionIn(study.spec, runtime),
         evaluated: answers.of(artifact.artifact_id),

@@ -6,7 +6,6 @@ import { computesOtherwise, scoreInRuntime } from "./forms/score_in_runtime.ts";
 import { namedRuntime } from "./source_closure.ts";
 import { inPrecision, type SpeedInput } from "./speed_input.ts";
 import { failed } from "./call_runner.ts";
-import type { Workshop } from "./workshop.ts";
 
 /**
  * Tokens of the prompt, tokens generated, and pairs of baseline and trial: 8, 16 or 32, until the 95 %
@@ -20,10 +19,12 @@ export const PROTOCOL = {
   half_width: 0.02,
 };
 
-/** Runs what is timed with nothing of ours beside it: the store's writer rests. */
-async function timed<T>(workshop: Workshop, run: () => Promise<T>): Promise<T> {
-  using _quiet = workshop.store.pauseSink();
-  return await run();
+/** Runs what is timed with nothing of ours beside it: no other call, and the store's writer rests. */
+async function timed<T>({ workshop, alone }: SpeedInput, run: () => Promise<T>): Promise<T> {
+  return await alone(async () => {
+    using _quiet = workshop.store.pauseSink();
+    return await run();
+  });
 }
 
 /** Speed, memory and energy in a runtime, the baseline measured in turn. */
@@ -46,7 +47,7 @@ async function measureForms(
 ): Promise<Outcome<Speed>> {
   const { workshop, study, runner, trial_id, artifact, baseline, runtime } = input;
   // Before the proof: its worker would have a spare importing beside the timing.
-  const measured = await timed(workshop, () =>
+  const measured = await timed(input, () =>
     runner(trial_id, {
       call: "speed",
       ...namedRuntime(runtime),

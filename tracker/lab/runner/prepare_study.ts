@@ -15,6 +15,7 @@ import {
   type SamplePool,
   samplesAt,
   samplingByTask,
+  setWorkers,
   type Spec,
   type Task,
   type TaskSampling,
@@ -208,6 +209,7 @@ async function prepareTasks(
     options: callOptions(request),
     asks,
     needs: kind.needs,
+    workers: setWorkers(request),
   };
 }
 

@@ -42,4 +42,6 @@ export interface PreparedStudy {
   /** How its model is asked. */
   readonly asks: Asking;
   readonly needs: RunNeeds;
+  /** Trials that may be under way at once. */
+  readonly workers: number;
 }

@@ -1,4 +1,4 @@
-import type { Artifact, Runtime, SampleResult } from "../../../core/mod.ts";
+import type { Alone, Artifact, Runtime, SampleResult } from "../../../core/mod.ts";
 import type { PreparedStudy } from "./prepared_study.ts";
 import type { CallRunner } from "./call_runner.ts";
 import type { Tools, Workshop } from "./workshop.ts";
@@ -19,6 +19,7 @@ export interface FormInput {
 export interface SpeedInput extends FormInput {
   readonly workshop: Workshop;
   readonly study: PreparedStudy;
+  readonly alone: Alone;
   /** The first rung's samples as they were evaluated; empty where they are not known. */
   readonly evaluated: readonly SampleResult[];
 }
