@@ -22,7 +22,7 @@ import { discoverPlugins } from "../lab/discover.ts";
 import { withGiven } from "../lab/given/given_checkpoints.ts";
 import { provenanceOf } from "../lab/provenance.ts";
 import type { CallRunner } from "../lab/runner/call_runner.ts";
-import { budgetRefusal } from "../lab/runner/energy_meter.ts";
+import { budgetRefusal } from "../lab/runner/machine/energy_meter.ts";
 import { gatherFacts } from "../lab/runner/gather_facts.ts";
 import { originalSpeeds, timingsDecide } from "../lab/runner/original_speeds.ts";
 import {

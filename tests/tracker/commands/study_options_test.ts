@@ -47,6 +47,7 @@ const WORDS: Readonly<
   "whole from 0": ["7", 7],
   "whole from 1": ["7", 7],
   "whole from 10": ["17", 17],
+  "whole from 1 or auto": ["auto", "auto"],
   objectives: ["energy=1", { energy: 1 }],
   "task weights": ["mmlu=2", { mmlu: 2 }],
   "task drops": ["gsm8k=0.02,mmlu=0", { gsm8k: 0.02, mmlu: 0 }],

@@ -4,7 +4,7 @@ import {
   budgetRefusal,
   processorSeconds,
   studyMeter,
-} from "../../../tracker/lab/runner/energy_meter.ts";
+} from "../../../tracker/lab/runner/machine/energy_meter.ts";
 import { ignoreUnless } from "../../run/counts.ts";
 
 const WATTS = { cpu_power: { watts_per_thread: 20, source: "a test" } };

@@ -87,6 +87,46 @@ Deno.test("the live view writes to a file in lines, and not for every event", ()
   assert.match(lines.at(-1)!, /100\/100/);
 });
 
+/** What a terminal shows of what was written. */
+function shownOf(written: string): string[] {
+  const lines = [""];
+  let at = 0;
+  for (const [part] of written.matchAll(/\x1b\[(?:2K|1A)|\r|\n|[^\x1b\r\n]+/g)) {
+    if (part === "\x1b[2K") lines[at] = "";
+    else if (part === "\x1b[1A") at--;
+    else if (part === "\n") lines[++at] ??= "";
+    else if (part !== "\r") lines[at] = part;
+  }
+  return lines.filter((line) => line !== "");
+}
+
+Deno.test("the live view has a line for each trial under way, below what stays", () => {
+  let written = "";
+  let time = 0;
+  const screen = { terminal: true, columns: 80, write: (text: string) => void (written += text) };
+  const view = createLiveView(screen, () => time += 1000);
+  const progress = (trial_id: string, done: number) =>
+    view.onEvent({ event: "progress", trial_id, label: "mmlu", done, total: 9, unit: "x" });
+  view.progressLine("set-up");
+  view.onEvent({ event: "phase", trial_id: "s/t01", phase: "apply", detail: "rtn" });
+  assert.deepEqual(shownOf(written), ["  t01  compress with rtn"]);
+  progress("s/t02", 1);
+  progress("s/t02", 3);
+  view.say("t00  done");
+  const both = shownOf(written);
+  assert.deepEqual(both.slice(0, 2), ["t00  done", "  t01  compress with rtn"]);
+  assert.match(both[2]!, /^ {2}t02 {2}mmlu .*3\/9 x/);
+  assert.ok(both.every((line) => line.length < 80));
+  const trial = { trial_id: "s/t01" };
+  view.onEvent({ event: "record", record: { type: "trial_closed", at: "", trial } as never });
+  view.say("t01  done");
+  assert.deepEqual(shownOf(written), ["t00  done", "t01  done"], "one alone gives way");
+  progress("s/t02", 5);
+  assert.match(shownOf(written)[2]!, /^ {2}mmlu .*5\/9 x/);
+  view.finish();
+  assert.deepEqual(shownOf(written), ["t00  done", "t01  done"]);
+});
+
 Deno.test("terminalAsk() takes an empty line for the default and asks again for nonsense", async () => {
   const answers = ["many", "0.05", ""];
   const ask = terminalAsk(() => answers.shift() ?? null);

@@ -16,10 +16,10 @@ import { STALL_MS } from "../../../python-backends/worker/exchange.ts";
 import type { ResourceSample } from "../../../python-backends/worker/resource_monitor.ts";
 import type { RunKey } from "../../store/points/gather.ts";
 import type { Run } from "../../store/points/points.ts";
-import type { StudyMeter } from "./energy_meter.ts";
+import type { StudyMeter } from "./machine/energy_meter.ts";
 import type { KeepLog } from "./keep_log.ts";
 import { keepPoints } from "./keep_points.ts";
-import type { ShareOut } from "./worker_share.ts";
+import type { ShareOut } from "./machine/worker_share.ts";
 
 type Alert = Extract<JournalRecord, { type: "alert" }>;
 

@@ -32,43 +32,48 @@ export function liveCell(
 ): { onEvent: (event: StudyEvent) => void; finish: () => void } {
   const draw = livingDisplay(broadcast);
   const finished: string[] = [];
-  let step = { label: "", startedAt: 0, from: 0 };
-  let running = "";
+  /** What each trial does, and since when, by its id. */
+  const running = new Map<string, string>();
+  const steps = new Map<string, { label: string; startedAt: number; from: number }>();
   let lastShown = -Infinity;
 
   const show = (force: boolean) => {
     if (!force && now() - lastShown < REDRAW_MS) return;
     lastShown = now();
     const first = head();
-    const text = [...(first === null ? [] : [first]), ...finished, running].join("\n");
+    const text = [...(first === null ? [] : [first]), ...finished, ...running.values()].join("\n");
     void draw({ "text/plain": text, "text/html": `<pre>${escapeHtml(text)}</pre>` });
   };
 
   return {
     onEvent(event) {
       if (event.event === "progress") {
-        if (event.label !== step.label) {
-          step = { label: event.label, startedAt: now(), from: event.done };
-        }
-        running = `${event.trial_id.split("/").at(-1)} ${
-          progressLine(event, (now() - step.startedAt) / 1000, step.from)
-        }`;
+        const before = steps.get(event.trial_id);
+        const step = before?.label === event.label
+          ? before
+          : { label: event.label, startedAt: now(), from: event.done };
+        steps.set(event.trial_id, step);
+        const seconds = (now() - step.startedAt) / 1000;
+        const of = event.trial_id.split("/").at(-1);
+        running.set(event.trial_id, `${of} ${progressLine(event, seconds, step.from)}`);
         show(false);
       } else if (event.event === "waiting") {
-        running = waitingLine(event);
+        running.set(event.trial_id, waitingLine(event));
         show(true);
       } else if (event.event === "phase") {
-        running = phaseLine(event);
+        running.set(event.trial_id, phaseLine(event));
         show(false);
       } else if (event.record.type === "trial_closed") {
         const { trial } = event.record;
         finished.push(`${trial.trial_id}  ${recipeText(trial)}: ${trial.state}`);
-        running = "";
+        running.delete(trial.trial_id);
         show(true);
+      } else if (event.record.type === "episode_closed") {
+        running.delete(event.record.episode.trial_id ?? ""); // one that is held
       }
     },
     finish() {
-      running = "";
+      running.clear();
       if (lastShown > -Infinity) show(true);
     },
   };

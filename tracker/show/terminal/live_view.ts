@@ -50,6 +50,7 @@ const PHASES: Readonly<Record<string, (detail: string) => string>> = {
   prove_runtime: () => "compare the runtime's logits with the model's",
   speed: (runtime) => `measure speed and memory in ${runtime}`,
   score: () => "score the answers that were kept",
+  slot: () => "wait for the trials beside it",
 };
 
 /** A phase of a trial as a line. */
@@ -125,27 +126,70 @@ export function progressLine(
     `${Math.round(event.done)}/${Math.round(event.total)} ${event.unit}  ${speed}  ${left}`;
 }
 
+/** What a terminal draws over: a line for each trial under way, the last one where the cursor is. */
+function transientLines(screen: Screen) {
+  const lines = new Map<string, string>();
+  let drawn = 0;
+  const erase = (): string => {
+    const codes = drawn === 0 ? "" : "\r\x1b[2K" + "\x1b[1A\x1b[2K".repeat(drawn - 1);
+    drawn = 0;
+    return codes;
+  };
+  const draw = () => {
+    const cut = [...lines.values()].map((text) => [...text].slice(0, screen.columns - 1).join(""));
+    screen.write((erase() || "\r\x1b[2K") + cut.join("\n"));
+    drawn = cut.length;
+  };
+  return {
+    set(of: string, text: string) {
+      lines.set(of, text);
+      if (of !== "") lines.delete(""); // what came before the trials is over
+      draw();
+    },
+    /** A line that stays, above those of the trials that go on. */
+    say(text: string) {
+      screen.write(`${erase()}${text}\n`);
+      if (lines.size > 1) draw();
+      else lines.clear();
+    },
+    end(of: string) {
+      if (lines.delete(of) && drawn > 1) draw();
+    },
+    clear() {
+      screen.write(erase());
+      lines.clear();
+    },
+  };
+}
+
 /** Shows a study while it runs. `now` is in milliseconds. */
 export function createLiveView(screen: Screen, now: () => number) {
-  let step: Step | null = null;
-  let drawn = false;
-  const clear = () => {
-    if (screen.terminal && drawn) screen.write("\r\x1b[2K");
-    drawn = false;
-  };
+  const steps = new Map<string, Step>();
+  /** Trials that have shown something and not ended. */
+  const under_way = new Set<string>();
+  const transient = transientLines(screen);
   const line = (text: string) => {
-    clear();
-    screen.write(`${text}\n`);
+    if (screen.terminal) transient.say(text);
+    else screen.write(`${text}\n`);
   };
-  const transient = (text: string) => {
-    screen.write(`\r\x1b[2K${[...text].slice(0, screen.columns - 1).join("")}`);
-    drawn = true;
+  const moving = (of: string, text: string) => {
+    if (screen.terminal) transient.set(of, text);
+    else line(text);
+  };
+  /** The trial that an event is of; "": of none, such as the set-up. */
+  const trialOf = ({ trial_id }: { trial_id: string }): string => {
+    if (!trial_id.includes("/")) return "";
+    under_way.add(trial_id);
+    return trial_id;
   };
 
   function progress(event: Extract<StudyEvent, { event: "progress" }>) {
     const at = now();
-    if (step === null || step.label !== event.label || event.done === 0) {
+    const of = trialOf(event);
+    let step = steps.get(of);
+    if (step === undefined || step.label !== event.label || event.done === 0) {
       step = { label: event.label, startedAt: at, from: event.done, lastDrawn: 0, finished: false };
+      steps.set(of, step);
     }
     const finished = event.total !== null && event.done >= event.total;
     // A terminal is redrawn at most ten times per second; a file gets a line every 15 seconds.
@@ -155,26 +199,35 @@ export function createLiveView(screen: Screen, now: () => number) {
     step.lastDrawn = at;
     step.finished = finished;
     const text = progressLine(event, (at - step.startedAt) / 1000, step.from);
-    if (screen.terminal) transient(text);
-    else line(text);
+    moving(of, under_way.size > 1 ? `  ${of.split("/").at(-1)}${text}` : text);
+  }
+
+  function ended(trial_id: string | null) {
+    if (trial_id === null) return;
+    under_way.delete(trial_id);
+    steps.delete(trial_id);
+    if (screen.terminal) transient.end(trial_id);
   }
 
   return {
     /** A line that stays. */
     say: line,
     /** A line of the set-up: it stays in a file, and gives way to the next in a terminal. */
-    progressLine: (text: string) => screen.terminal ? transient(text) : line(text),
+    progressLine: (text: string) => moving("", text),
     /** Takes an event of the study. */
     onEvent(event: StudyEvent) {
       if (event.event === "progress") progress(event);
       else if (event.event === "waiting") line(waitingLine(event));
       else if (event.event === "phase") {
-        step = null;
-        if (screen.terminal) transient(phaseLine(event));
-        else line(phaseLine(event));
-      }
+        const of = trialOf(event);
+        steps.delete(of);
+        moving(of, phaseLine(event));
+      } else if (event.record.type === "trial_closed") ended(event.record.trial.trial_id);
+      else if (event.record.type === "episode_closed") ended(event.record.episode.trial_id);
     },
     /** Removes what does not stay. */
-    finish: clear,
+    finish: () => {
+      if (screen.terminal) transient.clear();
+    },
   };
 }

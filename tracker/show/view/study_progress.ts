@@ -1,4 +1,10 @@
-import type { JournalRecord, RunRequest, StudyEvent, Trial } from "../../../core/mod.ts";
+import {
+  type JournalRecord,
+  type RunRequest,
+  setWorkers,
+  type StudyEvent,
+  type Trial,
+} from "../../../core/mod.ts";
 import { duration } from "./number_text.ts";
 
 /** How far a whole study is. */
@@ -7,8 +13,8 @@ export interface StudyProgress {
   readonly done: number;
   /** Trials that were asked for; null: as many as the budget lets. */
   readonly of: number | null;
-  /** The trial that runs, such as `t02`; null: none does. */
-  readonly running: string | null;
+  /** The trials that run, such as `t02`: more than one where they run side by side. */
+  readonly running: readonly string[];
   readonly is_baseline: boolean;
   /** Seconds until its end, by what its trials took and by its budget; null: nobody can know yet. */
   readonly seconds_left: number | null;
@@ -22,7 +28,7 @@ function counts({ strategy, state, artifact_ids }: Trial): boolean {
     !(state === "invalid" && artifact_ids.length === 0);
 }
 
-type Limits = Pick<RunRequest, "max_trials" | "budget_seconds">;
+type Limits = Pick<RunRequest, "max_trials" | "budget_seconds" | "workers">;
 
 /**
  * Follows a study by its events. `now` is in milliseconds; `before`: its records of earlier runs, of
@@ -36,23 +42,26 @@ export function followProgress(
   const trials = new Map<string, Trial>();
   const started = now();
   let spent = 0; // of the budget, by runs before this one
-  let running: { trial_id: string; is_baseline: boolean } | null = null;
+  const running = new Map<string, { readonly is_baseline: boolean }>();
   let took = { seconds: 0, trials: 0 };
   const take = (record: JournalRecord, ran: boolean): void => {
     if (record.type === "trial_opened") {
-      running = { trial_id: record.trial_id, is_baseline: record.strategy === null };
+      running.set(record.trial_id, { is_baseline: record.strategy === null });
     }
-    if (record.type === "episode_closed" && !ran) spent = record.episode.spent?.seconds ?? spent;
+    if (record.type === "episode_closed") {
+      running.delete(record.episode.trial_id ?? ""); // one that is held runs no more
+      if (!ran) spent = record.episode.spent?.seconds ?? spent;
+    }
     if (record.type !== "trial_closed") return;
     const { trial } = record;
     trials.set(trial.trial_id, trial);
-    if (running?.trial_id === trial.trial_id) running = null;
+    running.delete(trial.trial_id);
     if (!counts(trial)) return;
     const seconds = trial.spans.reduce((sum, span) => sum + span.seconds, 0);
     took = { seconds: took.seconds + seconds, trials: took.trials + 1 };
   };
   before.forEach((record) => take(record, false));
-  running = null;
+  running.clear();
   return {
     onEvent(event) {
       if (event.event === "record") take(event.record, true);
@@ -65,13 +74,13 @@ export function followProgress(
         : Math.max(0, limits.budget_seconds - spent - (now() - started) / 1000);
       const rest = of === null || took.trials === 0
         ? Infinity
-        : Math.max(0, of - done) * took.seconds / took.trials;
+        : Math.max(0, of - done) * took.seconds / took.trials / setWorkers(limits);
       const seconds = Math.min(left, rest);
       return {
         done,
         of,
-        running: running?.trial_id.split("/").at(-1) ?? null,
-        is_baseline: running?.is_baseline ?? false,
+        running: [...running.keys()].map((trial_id) => trial_id.split("/").at(-1)!),
+        is_baseline: [...running.values()].some((one) => one.is_baseline),
         seconds_left: Number.isFinite(seconds) ? seconds : null,
         at_most: left < rest,
       };
@@ -87,15 +96,17 @@ function roughly(seconds: number): string {
     : duration(Math.round(seconds / 600) * 600);
 }
 
-/** `trial 2 of 5 (t02), about 3 min left`. */
+/** `trial 2 of 5 (t02), about 3 min left`; side by side `trials 2 to 3 of 5 (t02, t03)`. */
 export function progressText(progress: StudyProgress): string {
   const { done, of, running, is_baseline, seconds_left, at_most } = progress;
   const total = of === null ? "" : ` of ${of}`;
-  const trial = running === null
+  const [next, last] = [done + 1, done + running.length];
+  const trial = running.length === 0
     ? `${done}${total} ${done === 1 && of === null ? "trial" : "trials"} done`
     : is_baseline
     ? `the baseline, before ${of === null ? "the" : of} ${of === 1 ? "trial" : "trials"}`
-    : `trial ${done + 1}${total} (${running})`;
+    : `${next === last ? `trial ${next}` : `trials ${next} to ${last}`}${total} ` +
+      `(${running.join(", ")})`;
   const left = seconds_left === null || seconds_left < 1
     ? ""
     : `, ${at_most ? "at most" : "about"} ${roughly(seconds_left)} left`;

@@ -93,4 +93,9 @@ Deno.test("progress counts trials, tells the time left, and goes on where a stud
     "0 trials done",
     "without a limit nobody knows",
   );
+  const beside = followProgress({ max_trials: 4, workers: 2 }, () => time, half);
+  for (const record of world.records.filter(({ type }) => type === "trial_opened").slice(3)) {
+    beside.onEvent({ event: "record", record });
+  }
+  assert.match(progressText(beside.progress()), /^trials 3 to 4 of 4 \(t03, t04\), about /);
 });

@@ -1,8 +1,8 @@
 import { readdirSync } from "node:fs";
 import process from "node:process";
-import type { DeviceFacts, EnergyMeter, RunRequest } from "../../../core/mod.ts";
-import { readText } from "../../../python-backends/memory.ts";
-import type { ResourceSample } from "../../../python-backends/worker/resource_monitor.ts";
+import type { DeviceFacts, EnergyMeter, RunRequest } from "../../../../core/mod.ts";
+import { readText } from "../../../../python-backends/memory.ts";
+import type { ResourceSample } from "../../../../python-backends/worker/resource_monitor.ts";
 
 /** Kernel clock ticks a second: fixed at 100 in every Linux ABI that Python has wheels for. */
 const TICKS = 100;

@@ -1,5 +1,5 @@
 import process from "node:process";
-import { type CallName, type Facts, howCalled, threadsOf } from "../../../core/mod.ts";
+import { type CallName, type Facts, howCalled, threadsOf } from "../../../../core/mod.ts";
 
 /** What a call has of the machine: given back when it has ended. */
 export interface Share extends Disposable {
