@@ -91,9 +91,10 @@ Deno.test("the live view writes to a file in lines, and not for every event", ()
 function shownOf(written: string): string[] {
   const lines = [""];
   let at = 0;
-  for (const [part] of written.matchAll(/\x1b\[(?:2K|1A)|\r|\n|[^\x1b\r\n]+/g)) {
-    if (part === "\x1b[2K") lines[at] = "";
-    else if (part === "\x1b[1A") at--;
+  const plain = written.replaceAll("\x1b[2K", "⌫").replaceAll("\x1b[1A", "↑");
+  for (const [part] of plain.matchAll(/[⌫↑\r\n]|[^⌫↑\r\n]+/g)) {
+    if (part === "⌫") lines[at] = "";
+    else if (part === "↑") at--;
     else if (part === "\n") lines[++at] ??= "";
     else if (part !== "\r") lines[at] = part;
   }
