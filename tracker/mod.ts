@@ -40,9 +40,6 @@ export type { EpisodeCard } from "./show/notebook/cards.ts";
 export type { Displayed } from "./show/notebook/display.ts";
 export type { RunStudyOptions, Strategy } from "./session/drive_study.ts";
 export { UsageError };
-export { openEngine } from "./jobs/engines/open_engine.ts";
-export { closeAttempt, watchLeases } from "./jobs/attempt/lease.ts";
-export { seenAttempt } from "./jobs/attempt/attempt_state.ts";
 export { openStore, type Store } from "./store/store.ts";
 
 // A kernel prints the stack of what a cell throws: of a mistake it is the sentence alone.

@@ -157,9 +157,13 @@ function othersOn(queue: Queue, name: string, { total, free }: Capacity, seen: O
     const attempt = queue.jobs.get(job_id)!.attempts[number - 1]!; // it may be over since it was seen
     if (attempt.engine === name && engine?.state === "running") taken = minus(taken, attempt.slots);
   }
-  const { cpu, gpu, memory_gb } = taken;
-  const memory = memory_gb === null ? null : Math.max(0, memory_gb);
-  return { cpu: Math.max(0, cpu), gpu: Math.max(0, gpu), memory_gb: memory };
+  // Of an attempt that its engine has just begun, it may say either: it is not counted twice.
+  const left = minus(total, queue.engines.get(name)?.used ?? { cpu: 0, gpu: 0, memory_gb: 0 });
+  const within = (slots: number, most: number) => Math.max(0, Math.min(slots, most));
+  const memory_gb = taken.memory_gb === null
+    ? null
+    : within(taken.memory_gb, left.memory_gb ?? Infinity);
+  return { cpu: within(taken.cpu, left.cpu), gpu: within(taken.gpu, left.gpu), memory_gb };
 }
 
 function settleEngine(

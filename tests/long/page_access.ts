@@ -39,6 +39,7 @@ const PATHS = [
   "/",
   `/studies/${STUDY}`,
   `/studies/${STUDY}/trials/t01`,
+  "/queue",
   "/compare",
   `/compare?first=${STUDY}&second=other`,
   `/sql?${new URLSearchParams({ sql: "SELECT * FROM leaderboard_wide" })}`,
@@ -92,6 +93,15 @@ async function look(browser: Browser, root: string): Promise<void> {
   }
   const file = await report(root, at);
   await using test = testBoard([at]);
+  // One that runs, one in line and one that is blocked.
+  const body = '{"model_name":"tiny","dataset":"tiny"}';
+  for (const priority of ["P1", "P1", "P2"]) {
+    await test.json(`/api/studies?priority=${priority}`, { method: "POST", body });
+  }
+  const jobs = (await test.json("/api/queue")).body as { study_id: string; priority: string }[];
+  const last = jobs.find(({ priority }) => priority === "P2")!;
+  const hold = { method: "POST", body: '{"hold":"waiting on Coding Agent"}' };
+  await test.json(`/api/studies/${last.study_id}/job`, hold);
   const found: string[] = [];
   for (const colorScheme of ["light", "dark"] as const) {
     // The pages' own policies let nothing in, so a test has to step round them.

@@ -42,7 +42,7 @@ function interrupted(): Promise<void> {
 export async function boardCommand(options: BoardCommandOptions): Promise<void> {
   const home = findHome(Deno.env.toObject());
   const stores = [...new Set((options.store ?? [home.store]).map((one) => resolve(one)))];
-  const queue = new BoardQueue(stores, { engines: enginesFor, programOf });
+  const queue = new BoardQueue(stores, { engines: (paths) => enginesFor(paths), programOf });
   queue.drive();
   const board = startBoard({
     ...{ stores, queue },

@@ -76,6 +76,12 @@ export function addQueueCommand(program: Command): void {
   )).action(async (options) => (await import("./budget.ts")).budgetCommand(options));
   withStore(
     queue.command("work").description("run what is in line, until Ctrl-C; what runs goes on then")
+      .option(
+        "--engine <name>",
+        "local, slurm:PARTITION, ray://HOST:PORT, or one of engines.yaml; may be repeated",
+        collect,
+      )
+      .option("--engines <file>", "a file of engines; default: engines.yaml in PARE_HOME")
       .option("--until-idle", "end once nothing runs and nothing can begin")
       .option("--pages", "keep QUEUE.md and EXECUTION.md in the queue's folder up to date"),
   ).action(async (options) => (await import("./work.ts")).workCommand(options));

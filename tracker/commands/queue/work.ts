@@ -1,10 +1,11 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import type { Turn } from "../../../core/mod.ts";
+import type { Engine, Turn } from "../../../core/mod.ts";
 import { lockOwner } from "../../../python-backends/file_lock.ts";
-import { findDevices } from "../../jobs/engines/local/devices.ts";
-import { LocalEngine } from "../../jobs/engines/local/local_engine.ts";
+import { findHome } from "../../ground/home.ts";
+import { readEngines } from "../../jobs/engines/engines_file.ts";
+import { openEngine } from "../../jobs/engines/open_engine.ts";
 import { type DriveOptions, driveQueue } from "../../jobs/queue/drive_queue.ts";
 import type { QueuePaths } from "../../jobs/queue/queue_paths.ts";
 import { queueRows } from "../../jobs/queue/queue_rows.ts";
@@ -26,9 +27,21 @@ export function notDriven({ driver }: QueuePaths): string | null {
     : null;
 }
 
-/** This machine's slots. */
-export async function enginesFor({ books }: QueuePaths) {
-  return [new LocalEngine(join(books, Deno.hostname()), await findDevices())]; // machines may share the folder
+/** The engines that are named, or the local one and those of a user's file; each is looked at first. */
+export async function enginesFor(
+  paths: QueuePaths,
+  names?: readonly string[],
+  file = join(findHome(Deno.env.toObject()).root, "engines.yaml"),
+): Promise<Engine[]> {
+  const all = names ?? ["local", ...readEngines(file).keys()];
+  const folders = { file, books: paths.books };
+  mkdirSync(paths.root, { recursive: true });
+  return await Promise.all([...new Set(all)].map(async (name) => {
+    const engine = await openEngine(name, folders);
+    const unseen = await engine.check?.(paths.root) ?? null;
+    if (unseen !== null) console.error(`note: ${unseen}`);
+    return engine;
+  }));
 }
 
 /** Says what changed of each job since it was told last. */
@@ -55,6 +68,8 @@ function writePages(paths: QueuePaths, { queue }: Turn): void {
 
 interface WorkOptions {
   store?: string;
+  engine?: string[];
+  engines?: string;
   untilIdle?: boolean;
   pages?: boolean;
 }
@@ -62,7 +77,7 @@ interface WorkOptions {
 /** `pare queue work`: drives the queue until Ctrl-C. */
 export async function workCommand(options: WorkOptions): Promise<void> {
   const { paths } = queuePlace(options.store);
-  const engines = await enginesFor(paths);
+  const engines = await enginesFor(paths, options.engine, options.engines);
   const say = (line: string) => console.log(line);
   const { signal } = interruptible(say, () => true, "what runs goes on");
   const tell = teller(paths, say);

@@ -8,8 +8,8 @@ export function queuePaths(store: string) {
     journal: join(root, "journal.jsonl"),
     /** Held by the process that drives the queue. */
     driver: join(root, "driver.lock"),
-    /** Of the local engine. */
-    books: join(root, "local"),
+    /** Where engines keep what they hold. */
+    books: root,
     /** What the queue holds and what was executed, for people. */
     queue_page: join(root, "QUEUE.md"),
     execution_page: join(root, "EXECUTION.md"),
