@@ -23,7 +23,7 @@ export async function openEngine(called: string, { file, books }: EngineFolders)
     case "local": {
       const devices = await findDevices();
       const own = join(books, "local", Deno.hostname()); // machines may share the folder
-      return new LocalEngine(own, within(devices, entry.limits, machine));
+      return new LocalEngine(own, within(devices, entry.limits, machine), called);
     }
     case "slurm": {
       const { partition = null, account = null, hours, gres, extra, deno = Deno.execPath() } =

@@ -62,14 +62,13 @@ function holds({ folder, started, started_by }: Entry): boolean {
 }
 
 export class LocalEngine implements Engine, Disposable {
-  readonly name = "local";
   /** Submitted here and not begun, in their order; their variables are kept nowhere else. */
   readonly #waiting = new Map<Handle, Attempt>();
   #looking: ReturnType<typeof setTimeout> | undefined;
   #last: Promise<unknown> = Promise.resolve();
 
   /** `books`: a folder that all have who submit jobs on this machine. */
-  constructor(readonly books: string, readonly devices: Devices) {
+  constructor(readonly books: string, readonly devices: Devices, readonly name = "local") {
     mkdirSync(books, { recursive: true });
   }
 

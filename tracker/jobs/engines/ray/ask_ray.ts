@@ -1,8 +1,5 @@
 import { EngineError } from "../../../../core/jobs/engine.ts";
 
-/** Milliseconds that a head may take for one answer: a first submission took it 3.6 s. */
-const TIMEOUT_MS = 60_000;
-
 /** A head's address and what it is told. */
 export interface RayHead {
   readonly name: string;
@@ -11,6 +8,8 @@ export interface RayHead {
   readonly token: string;
   /** Where a user gives the token, for the sentence. */
   readonly token_from: string;
+  /** How long one answer may take: a first submission took a head 3.6 s. */
+  readonly timeout_ms?: number;
 }
 
 export interface RayAnswer {
@@ -21,7 +20,7 @@ export interface RayAnswer {
 /** Asks a head, and takes any answer but a refusal of the token. */
 export async function askRay(
   attempt: string,
-  { name, url, token, token_from }: RayHead,
+  { name, url, token, token_from, timeout_ms = 60_000 }: RayHead,
   path: string,
   body?: unknown,
 ): Promise<RayAnswer> {
@@ -31,7 +30,7 @@ export async function askRay(
       method: body === undefined ? "GET" : "POST",
       headers: { "content-type": "application/json", authorization: `Bearer ${token}` },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-      signal: AbortSignal.timeout(TIMEOUT_MS),
+      signal: AbortSignal.timeout(timeout_ms),
       redirect: "error", // the token is for this address alone
     });
     answer = { status: asked.status, text: await asked.text() };
