@@ -1,6 +1,6 @@
 import { join, resolve } from "node:path";
 import { Artifact, type FileChecksum, Setting } from "../../core/mod.ts";
-import { isAlive, thisProcess } from "../../python-backends/file_lock.ts";
+import { isAlive, thisProcess } from "../../python-backends/process_owner.ts";
 import { canonicalJson } from "./action_key.ts";
 import { sha256Text } from "../ground/storage/file_hash.ts";
 

@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Attempt, Engine, EngineState, Handle, Slots } from "../../../core/jobs/engine.ts";
-import { isAlive } from "../../../python-backends/file_lock.ts";
+import { isAlive } from "../../../python-backends/process_owner.ts";
 import {
   attemptPaths,
   readAsked,

@@ -1,5 +1,6 @@
 import { readdirSync } from "node:fs";
-import { hasOpen, processCommand } from "../../../python-backends/file_lock.ts";
+import { hasOpen } from "../../../python-backends/file_lock.ts";
+import { processCommand } from "../../../python-backends/process_owner.ts";
 
 /** A process that has a file open. */
 export interface Holder {

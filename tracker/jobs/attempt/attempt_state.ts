@@ -2,7 +2,7 @@ import { constants } from "node:os";
 import type { EngineState } from "../../../core/jobs/engine.ts";
 import type { AttemptResult, AttemptSeen } from "../../../core/jobs/ports.ts";
 import { logTail } from "../../../python-backends/child/log_tail.ts";
-import { isAlive } from "../../../python-backends/file_lock.ts";
+import { isAlive } from "../../../python-backends/process_owner.ts";
 import { attemptPaths, readResult, type Written } from "./attempt_folder.ts";
 import { isClosed, livesHere, readLease } from "./lease.ts";
 import { endRemains } from "./remains.ts";

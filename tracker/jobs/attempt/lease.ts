@@ -1,6 +1,6 @@
 import { mkdirSync, readFileSync, readlinkSync, statSync } from "node:fs";
 import type { AttemptSeen } from "../../../core/jobs/ports.ts";
-import { isAlive, type LockOwner, thisProcess } from "../../../python-backends/file_lock.ts";
+import { isAlive, type LockOwner, thisProcess } from "../../../python-backends/process_owner.ts";
 import { readWhole } from "../../../python-backends/whole_file.ts";
 import { attemptPaths, readResult } from "./attempt_folder.ts";
 import { remains } from "./remains.ts";

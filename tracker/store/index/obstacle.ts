@@ -1,6 +1,6 @@
 import { UsageError } from "../../../core/errors.ts";
 import type { Holder } from "../../ground/storage/file_holders.ts";
-import { processCommand } from "../../../python-backends/file_lock.ts";
+import { processCommand } from "../../../python-backends/process_owner.ts";
 import { isDiskFull } from "../../ground/storage/storage_error.ts";
 
 /** Why the database could not be opened: each is answered in another way. */

@@ -1,5 +1,5 @@
 import { UsageError } from "../../../core/mod.ts";
-import type { LockOwner } from "../../../python-backends/file_lock.ts";
+import type { LockOwner } from "../../../python-backends/process_owner.ts";
 import { runPaths } from "../store_paths.ts";
 import { openRunWriter, runRefusal, type RunWriter, tryRunWriter } from "./run_writer.ts";
 

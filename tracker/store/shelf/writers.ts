@@ -1,5 +1,6 @@
 import { existsSync, statSync } from "node:fs";
-import { flockOwner, type LockOwner, lockOwner } from "../../../python-backends/file_lock.ts";
+import { flockOwner, lockOwner } from "../../../python-backends/file_lock.ts";
+import type { LockOwner } from "../../../python-backends/process_owner.ts";
 import { runPaths, type StorePaths } from "../store_paths.ts";
 import { runFolders } from "./shelf.ts";
 

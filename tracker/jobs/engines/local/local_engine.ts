@@ -13,12 +13,8 @@ import {
   type Slots,
 } from "../../../../core/jobs/engine.ts";
 import { startChild } from "../../../../python-backends/child/start_child.ts";
-import {
-  isAlive,
-  type LockOwner,
-  thisProcess,
-  withFileLock,
-} from "../../../../python-backends/file_lock.ts";
+import { withFileLock } from "../../../../python-backends/file_lock.ts";
+import { isAlive, type LockOwner, thisProcess } from "../../../../python-backends/process_owner.ts";
 import { readWhole, writeWhole } from "../../../../python-backends/whole_file.ts";
 import {
   type Asked,
