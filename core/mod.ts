@@ -80,7 +80,7 @@ export * from "./ports.ts";
 export * from "./random.ts";
 export * from "./jobs/ask.ts";
 export { type BudgetRow, budgetRows } from "./jobs/budget.ts";
-export { engineId, type QueuePorts, type Turn, turn } from "./jobs/drive.ts";
+export { type QueuePorts, type Turn, turn } from "./jobs/drive.ts";
 export * from "./jobs/engine.ts";
 export { type Estimate, estimateOf } from "./jobs/estimate.ts";
 export type { Eta } from "./jobs/eta.ts";

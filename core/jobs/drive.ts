@@ -2,6 +2,7 @@
  * One turn of a queue: observe, decide, do, tell what came of it. A turn that ends anywhere leaves a
  * queue that the next turn, of this process or another one, goes on with.
  */
+import { UsageError } from "../errors.ts";
 import { decide } from "./decide.ts";
 import {
   type Capacity,
@@ -39,7 +40,7 @@ export interface Turn extends Decided {
 }
 
 /** A job's name on its engine: other queues may share it. */
-export function engineId(queue: Queue, { job_id }: Job): string {
+function engineId(queue: Queue, { job_id }: Job): string {
   return `pare-${queue.queue_id}-${job_id.toLowerCase()}`;
 }
 
@@ -101,6 +102,12 @@ async function heldByEngine(
   return handles.findLast((handle) => !known.has(handle)) ?? null;
 }
 
+/** One job that cannot be made ready does not stop the others. */
+function lacking(error: unknown): string {
+  if (error instanceof UsageError) return error.message;
+  throw error;
+}
+
 /** Gives an attempt to its engine. Of one that was planned earlier an answer may have been lost: what
  * the engine has of it is found first. */
 async function submit(
@@ -113,7 +120,7 @@ async function submit(
   const at = () => new Date(ports.clock()).toISOString();
   const key = { job_id: job.job_id, attempt: attempt.number };
   const id = engineId(queue, job);
-  const asked = await ports.files.prepare(job, attempt.number, id);
+  const asked = await ports.files.prepare(job, attempt.number, id).catch(lacking);
   const ending = { ...key, code: null, seconds: 0, left_behind: false, not_before: null };
   if (typeof asked === "string") {
     if (!await ports.files.close(key)) return [];

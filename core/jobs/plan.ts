@@ -142,7 +142,9 @@ class LineReader {
 
   #mayEnter(job: Job, { free, claim }: Room): boolean {
     if (!fits(job.slots, free)) return false;
-    if (claim === null || fits(job.slots, claim.spare)) return true;
+    if (claim === null) return true;
+    if (claim.soon && job.priority !== "P0") return false; // it would only wait longer
+    if (fits(job.slots, claim.spare)) return true;
     return claim.passed < MOST_PASSES &&
       this.now + 1000 * secondsToCome(this.queue, job) <= claim.at;
   }

@@ -48,7 +48,8 @@ export interface AttemptKey {
 export interface AttemptFiles {
   /**
    * Makes an attempt's folder with what is asked, and tells how it is run. May be repeated. In place of
-   * an attempt a sentence: what this work lacks, such as `data missing: qasper`.
+   * an attempt a sentence, given or thrown as a UsageError: what this work lacks, such as `data
+   * missing: qasper`.
    */
   prepare(
     job: Job,

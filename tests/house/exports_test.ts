@@ -7,21 +7,9 @@ import { filesBelow, ROOT, SHIPPED } from "./sources.ts";
 /** Whoever extends pare, or asks it from a notebook, imports from these. */
 const PUBLIC = /^core\/(contract|schemas)\/|^(core|tracker)\/mod\.ts$/;
 
-/** What commands and boards ask of a queue; those that nobody offers yet go from this list with them. */
-const OF_QUEUES = Object.fromEntries([
-  ...["openQueue", "jobNamed", "submitJob", "moveJob", "holdJob", "releaseJob", "cancelJob"]
-    .map((name) => `core/jobs/ask.ts ${name}`),
-  "core/jobs/ask.ts tellAnyway",
-  "core/jobs/budget.ts budgetRows",
-  "core/jobs/drive.ts engineId",
-  "core/jobs/list.ts listQueue",
-  "core/jobs/queue_state.ts emptyQueue",
-].map((name) => [name, "the queue on disk stands on it"]));
-
 /** Used by tests alone, with the reason. */
 const FOR_TESTS: Readonly<Record<string, string>> = {
   "core/random.ts seededRandom": "whoever tries a sampler draws by it: 26 tests and benchmarks do",
-  ...OF_QUEUES,
   "tracker/store/index/schema.ts schemaHash": "a test holds SCHEMA_HASH to the files by it",
 };
 

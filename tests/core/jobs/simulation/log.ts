@@ -19,10 +19,11 @@ export class Log {
       const job = "job_id" in event ? this.queue.jobs.get(event.job_id) : undefined;
       const state = job?.state;
       const attempt = job === undefined ? null : attemptOf(job);
+      const stops = attempt !== null && attempt.stop !== null;
       const place = job === undefined ? -1 : this.queue.lines[job.priority].indexOf(job);
       this.events.push(event);
       reduce(this.queue, event);
-      this.rules.event(this.queue, event, { state, attempt, place });
+      this.rules.event(this.queue, event, { state, attempt, place, stops });
     }
     if (this.events.length > 100 * (this.queue.jobs.size + 20)) {
       this.world.fail("it goes in circles");

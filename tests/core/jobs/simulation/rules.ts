@@ -37,12 +37,15 @@ interface Before {
   readonly state: JobState | undefined;
   readonly attempt: JobAttempt | null;
   readonly place: number;
+  readonly stops: boolean;
 }
 
 type Of<T> = Extract<JobEvent, { type: T }>;
 
 export class Rules {
   readonly #waits = new Map<string, number>();
+  /** How often each job was passed since it last began. */
+  readonly #passed = new Map<string, number>();
 
   constructor(readonly world: World) {}
 
@@ -56,7 +59,9 @@ export class Rules {
     if (state !== undefined && state !== job.state && !ALLOWED[state].includes(job.state)) {
       this.world.fail(`${job.job_id}: from ${state} to ${job.state} by ${event.type}`);
     }
-    if (job.passed > MOST_PASSES) this.world.fail(`${job.job_id} was passed ${job.passed} times`);
+    if (event.type === "save_asked" && event.for_job !== null && before.stops) {
+      this.world.fail(`${job.job_id} is asked twice to make room`);
+    }
     if (event.type === "attempt_planned") this.#planned(queue, job, event);
     if (event.type === "attempt_ended" && before.attempt?.number === event.attempt) {
       this.#ended(queue, job, before.attempt);
@@ -64,8 +69,15 @@ export class Rules {
     }
   }
 
-  #planned(queue: Queue, job: Job, { engine, attempt }: { engine: string; attempt: number }): void {
+  #planned(queue: Queue, job: Job, { engine, attempt, passes }: Of<"attempt_planned">): void {
     if (job.attempts.length !== attempt) return; // it came too late
+    this.#passed.delete(job.job_id);
+    for (const other of passes) {
+      const times = (this.#passed.get(other) ?? 0) + 1;
+      this.#passed.set(other, times);
+      if (times === MOST_PASSES) this.world.sometimes("a job is passed as often as may be");
+      if (times > MOST_PASSES) this.world.fail(`${other} was passed ${times} times`);
+    }
     const { total, used, others } = queue.engines.get(engine)!;
     if (!fits(used, minus(total, others))) this.world.fail(`${engine} is given more than it has`);
     if (job.held !== null) this.world.fail(`${job.job_id} is held, and begins`);
@@ -103,9 +115,10 @@ export class Rules {
       this.world.fail(`${job.job_id}: it is done, and ${job.state}`);
     }
     for (const { machine, hours } of queue.budgets) {
-      const spent = [...queue.spent.values()]
-        .filter((one) => machine === null || one.machine === machine)
-        .reduce((sum, { seconds }) => sum + seconds / 3600, 0);
+      let spent = 0;
+      for (const [name, seconds] of this.world.worked) {
+        if (machine === null || machine === name) spent += seconds / 3600;
+      }
       if (spent > hours + BUDGET_SLACK_HOURS) {
         this.world.fail(`${spent.toFixed(1)} h are spent of ${hours.toFixed(1)}`);
       }

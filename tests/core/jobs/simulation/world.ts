@@ -65,6 +65,8 @@ export class World {
   violation: Violation | null = null;
   readonly truths = new Map<string, Truth>();
   readonly reached = new Map<string, number>();
+  /** Seconds that programs lived, by machine. */
+  readonly worked = new Map<string, number>();
   /** Jobs that an engine said it would never run. */
   readonly refused = new Set<string>();
   readonly #folders = new Map<string, Folder>();
@@ -204,6 +206,8 @@ export class World {
 
   #over(program: Program): Folder {
     program.alive = false;
+    const { name } = program.machine;
+    this.worked.set(name, (this.worked.get(name) ?? 0) + (this.now - program.began) / SECOND);
     this.#living.delete(program.job_id);
     program.machine.live = minus(program.machine.live, program.slots);
     const folder = this.#folder(program.job_id, program.attempt);
