@@ -1,11 +1,11 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import type { Engine, Turn } from "../../../core/mod.ts";
+import { type Engine, EngineError, type Turn, UsageError } from "../../../core/mod.ts";
 import { lockOwner } from "../../../python-backends/file_lock.ts";
 import { findHome } from "../../ground/home.ts";
 import { readEngines } from "../../jobs/engines/engines_file.ts";
-import { openEngine } from "../../jobs/engines/open_engine.ts";
+import { type EngineFolders, openEngine } from "../../jobs/engines/open_engine.ts";
 import { type DriveOptions, driveQueue } from "../../jobs/queue/drive_queue.ts";
 import type { QueuePaths } from "../../jobs/queue/queue_paths.ts";
 import { queueRows } from "../../jobs/queue/queue_rows.ts";
@@ -27,21 +27,32 @@ export function notDriven({ driver }: QueuePaths): string | null {
     : null;
 }
 
-/** The engines that are named, or the local one and those of a user's file; each is looked at first. */
+/** Looks at an engine before anything is submitted; what cannot be there is refused, or told and left out. */
+async function looked(name: string, folders: EngineFolders, named: boolean): Promise<Engine[]> {
+  try {
+    const engine = await openEngine(name, folders);
+    const unseen = await engine.check?.(folders.books) ?? null;
+    if (unseen !== null) console.error(`note: ${unseen}`);
+    return [engine];
+  } catch (error) {
+    const refused = error instanceof EngineError || error instanceof UsageError;
+    if (!refused) throw error;
+    if (named) throw new UsageError(error.message);
+    console.error(`note: engine ${name} is left out: ${error.message}`);
+    return [];
+  }
+}
+
+/** The engines that are named, or the local one and those of a user's file. */
 export async function enginesFor(
-  paths: QueuePaths,
+  { root, books }: QueuePaths,
   names?: readonly string[],
   file = join(findHome(Deno.env.toObject()).root, "engines.yaml"),
 ): Promise<Engine[]> {
-  const all = names ?? ["local", ...readEngines(file).keys()];
-  const folders = { file, books: paths.books };
-  mkdirSync(paths.root, { recursive: true });
-  return await Promise.all([...new Set(all)].map(async (name) => {
-    const engine = await openEngine(name, folders);
-    const unseen = await engine.check?.(paths.root) ?? null;
-    if (unseen !== null) console.error(`note: ${unseen}`);
-    return engine;
-  }));
+  const all = new Set(names ?? ["local", ...readEngines(file).keys()]);
+  mkdirSync(root, { recursive: true });
+  const found = [...all].map((name) => looked(name, { file, books }, names !== undefined));
+  return (await Promise.all(found)).flat();
 }
 
 /** Says what changed of each job since it was told last. */

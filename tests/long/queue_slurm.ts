@@ -1,0 +1,55 @@
+/** A real study in line for a SLURM partition, as a user of a cluster has it. */
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { execa } from "execa";
+import { emptyHome } from "../fixtures/notebook_run.ts";
+import { pareWords } from "../fixtures/programs.ts";
+import { startSlurm, unlessSlurm } from "../fixtures/slurm_cluster.ts";
+import { temporaryFolder } from "../temporary_folder.ts";
+
+interface Row {
+  readonly job_id: string;
+  readonly state: string;
+  readonly reason: string;
+  readonly engine: string | null;
+  readonly section: string;
+}
+
+Deno.test({
+  name: "a study goes by the queue to a SLURM partition, and its results are in the store",
+  ignore: await unlessSlurm(),
+  fn: async () => {
+    const cluster = await startSlurm();
+    try {
+      const home = await emptyHome(temporaryFolder("queue-slurm"));
+      const env = { ...cluster.env, PARE_HOME: home, HF_HUB_OFFLINE: "1" };
+      const pare = async (...words: string[]) => {
+        const [program, ...more] = pareWords(...words);
+        return await execa(program!, more, { env, reject: false, stdin: "ignore" });
+      };
+      const asked = ["--model", "tiny", "--dataset", "tiny", "--max-trials", "1"];
+      const one = await pare("queue", "add", ...asked, "--engine", "slurm:low", "--slots", "cpu=2");
+      assert.match(one.stdout, /^EXP-001 is in line/);
+      await pare("queue", "add", ...asked, "--engine", "slurm:low", "--slots", "gpu=3");
+      const work = await pare("queue", "work", "--engine", "slurm:low", "--until-idle");
+      assert.equal(work.exitCode, 0, work.stderr);
+      const listed = JSON.parse((await pare("queue", "list", "--json")).stdout) as { data: Row[] };
+      const rows = new Map(listed.data.map((row) => [row.job_id, row]));
+      const { state, engine } = rows.get("EXP-001")!;
+      const log = (await pare("queue", "log", "EXP-001")).stdout;
+      assert.deepEqual([state, engine], ["done", "slurm:low"], `${work.stdout}\n${log}`);
+      const none = rows.get("EXP-002")!;
+      assert.deepEqual([none.section, none.reason], ["blocked", "no machine here has 3 cards"]);
+      const counted = await pare(
+        ...["sql", "SELECT count(*) AS n FROM trials WHERE state = 'completed'"],
+        ...["--store", join(home, "store"), "--format", "json"],
+      );
+      assert.deepEqual(JSON.parse(counted.stdout), [{ n: 2 }], log);
+      const unknown = await pare("queue", "work", "--engine", "slurm:lo", "--until-idle");
+      assert.match(unknown.stderr, /lo.*(partition|Did you mean)/);
+      assert.equal(unknown.exitCode, 2, unknown.stderr);
+    } finally {
+      cluster.end();
+    }
+  },
+});
