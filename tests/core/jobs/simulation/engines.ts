@@ -71,8 +71,10 @@ export class SimEngine implements Engine {
         if (cpu <= 0) return;
         const taken = { cpu, gpu: 0, memory_gb: null };
         this.#others = plus(this.#others, taken);
+        world.news = true;
         world.later(world.between(0.1, 12) * HOUR, () => {
           this.#others = minus(this.#others, taken);
+          world.news = true;
           this.#begin();
         });
       });
@@ -86,7 +88,8 @@ export class SimEngine implements Engine {
       world.later(world.between(0, FAULTS_END - 60 * MINUTE), () => {
         const fault = world.random();
         this.#down_until = world.now + (fault < 0.9 ? 60 : 1200) * SECOND;
-        world.later(this.#down_until - world.now, () => {});
+        world.tell(1);
+        world.tell(this.#down_until - world.now);
         if (fault < 0.3) return;
         if (this.kind === "ray") this.#loseHead();
         else if (fault < 0.5) this.#startTwice();
@@ -199,7 +202,6 @@ export class SimEngine implements Engine {
     entry.state = state;
     if (state.state === "ended") this.#open.delete(entry);
     entry.changed = this.world.now;
-    this.world.news = true;
   }
 
   #ended(entry: Entry, code: number | null): void {
@@ -207,6 +209,7 @@ export class SimEngine implements Engine {
     if (!this.#open.has(entry) || state !== "running" || entry.lost) return;
     if (entry.program?.alive) return;
     this.#change(entry, { state: "ended", how: code === null ? "signal" : "exit", code });
+    this.world.news = true;
     this.world.later(this.#delay(), () => this.#begin());
   }
 

@@ -31,7 +31,7 @@ export class People {
     this.#disk = new LogDisk(log);
     this.#wrong = world.chance(0.2) ? 0.02 : 1;
     this.#ask((_, at) => openQueue(this.#disk.queue, "1f2e3d4c", at));
-    if (world.chance(0.25)) this.#setBudget();
+    if (world.chance(this.#wrong === 1 ? 0.2 : 0.6)) this.#setBudget();
     for (let n = 0; n < BATCHES; n++) {
       const size = Math.round(jobs * (n + 1) / BATCHES) - Math.round(jobs * n / BATCHES);
       world.later(world.between(0, SUBMIT_DAYS * DAY), () => {
@@ -49,7 +49,12 @@ export class People {
   }
 
   #ask(wish: (queue: Queue, at: string) => JobEvent[]): void {
-    this.log.append(wish(this.#disk.queue, new Date(this.world.now).toISOString()));
+    this.#append(wish(this.#disk.queue, new Date(this.world.now).toISOString()));
+  }
+
+  #append(events: readonly JobEvent[]): void {
+    this.log.append(events);
+    this.world.news = true;
   }
 
   /** The same; but sometimes it is appended late, as by somebody who read the queue long before. */
@@ -57,7 +62,7 @@ export class People {
     const { world } = this;
     if (!world.chance(0.2)) return this.#ask(wish);
     const events = wish(this.#disk.queue, new Date(world.now).toISOString());
-    world.later(world.between(0, 12) * HOUR, () => this.log.append(events));
+    world.later(world.between(0, 12) * HOUR, () => this.#append(events));
   }
 
   #open(): Job[] {
@@ -65,7 +70,7 @@ export class People {
   }
 
   #setBudget(): void {
-    const hours = this.world.between(20, 400);
+    const hours = this.world.between(10, 200);
     const machine = this.world.chance(0.5) ? "b" : null;
     const budget = { machine, study: null, hours, reserve_hours: hours / 10 };
     this.#ask((_, at) => [{ type: "budget_set", at, ...budget }]);

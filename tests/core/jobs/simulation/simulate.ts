@@ -10,7 +10,7 @@ import { checkEnd, Rules } from "./rules.ts";
 import { END, HOUR, machine, MINUTE, SECOND, Violation, World } from "./world.ts";
 
 /** The process is gone: nothing after this happens. */
-class Killed extends Error {}
+class Killed {}
 
 export interface Simulated {
   readonly events: number;
@@ -145,9 +145,9 @@ export class Simulation {
     }
     if (queue.left_behind.size > 0) wake = Math.min(wake, now + MINUTE);
     if (queue.under_way.size === 0) return wake;
-    // Eight programs at most spend a budget, so it lasts an eighth of what is left of it.
-    const last = budgetRows(queue, now).map(({ hours, spent, had }) => (hours - spent - had) / 8);
-    return Math.min(wake, now + Math.max(MINUTE, Math.min(...last) * HOUR));
+    const last = budgetRows(queue, now).filter(({ had, under_way }) => had + under_way > 0)
+      .map(({ hours, spent, had }) => hours - spent - had);
+    return Math.min(wake, now + Math.max(MINUTE, Math.min(...last) * HOUR / queue.under_way.size));
   }
 
   async run(): Promise<Simulated> {
@@ -175,7 +175,6 @@ export class Simulation {
       }
       this.rules.urgent(this.log.queue);
       wake = this.#wake(turn);
-      if (turn.changed) wake = Math.min(wake, world.now + MINUTE);
     }
     world.now = Math.max(world.now, END);
     checkEnd(world, this.log.queue);

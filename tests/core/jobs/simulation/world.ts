@@ -108,6 +108,11 @@ export class World {
     this.#events.push(this.now + delay, run);
   }
 
+  /** A core could see something then. */
+  tell(delay: number): void {
+    this.later(delay, () => this.news = true);
+  }
+
   /** Time of the next event; Infinity: none. */
   get next(): number {
     return this.#events.next;
@@ -118,7 +123,6 @@ export class World {
     while (this.#events.next <= until) {
       this.now = Math.max(this.now, this.#events.next);
       this.#events.pop()();
-      this.news = true;
     }
     this.now = Math.max(this.now, until);
   }
@@ -161,6 +165,7 @@ export class World {
   start(of: Omit<Program, "alive" | "began">): Program | null {
     const { job_id, attempt, machine, slots } = of;
     const folder = this.#folder(job_id, attempt);
+    this.news = true;
     if (folder.closed || folder.holder !== null) {
       this.sometimes(folder.closed ? "closed attempt started" : "attempt started twice");
       this.later(0.2 * SECOND, () => of.ended(75));
@@ -230,7 +235,8 @@ export class World {
   kill(program: Program): void {
     if (!program.alive) return;
     this.#over(program);
-    this.later(LEASE_SECONDS * SECOND, () => {}); // who looks then sees that the lease is stale
+    this.news = true;
+    this.tell(LEASE_SECONDS * SECOND); // who looks then sees that the lease is stale
     program.ended(null);
   }
 
