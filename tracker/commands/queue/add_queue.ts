@@ -82,6 +82,11 @@ export function addQueueCommand(program: Command): void {
         collect,
       )
       .option("--engines <file>", "a file of engines; default: engines.yaml in PARE_HOME")
+      .option(
+        "--notify <url|program>",
+        "told as JSON of what ends, is blocked or gets stuck; may be repeated",
+        collect,
+      )
       .option("--until-idle", "end once nothing runs and nothing can begin")
       .option("--pages", "keep QUEUE.md and EXECUTION.md in the queue's folder up to date"),
   ).action(async (options) => (await import("./work.ts")).workCommand(options));

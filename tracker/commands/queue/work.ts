@@ -8,7 +8,8 @@ import { readEngines } from "../../jobs/engines/engines_file.ts";
 import { type EngineFolders, openEngine } from "../../jobs/engines/open_engine.ts";
 import { type DriveOptions, driveQueue } from "../../jobs/queue/drive_queue.ts";
 import type { QueuePaths } from "../../jobs/queue/queue_paths.ts";
-import { queueRows } from "../../jobs/queue/queue_rows.ts";
+import { notify } from "../../jobs/queue/notify.ts";
+import { type QueueRow, queueRows } from "../../jobs/queue/queue_rows.ts";
 import { executionPage, queuePage } from "../../show/queue/queue_page.ts";
 import { interruptible } from "../output/interruptible.ts";
 import { queuePlace } from "./queue_place.ts";
@@ -55,16 +56,24 @@ export async function enginesFor(
   return (await Promise.all(found)).flat();
 }
 
-/** Says what changed of each job since it was told last. */
-function teller(paths: QueuePaths, say: (line: string) => void) {
+/** States that somebody who does not look at the terminal wants to hear of. */
+const NOTABLE: ReadonlySet<string> = new Set(["done", "failed", "cancelled"]);
+
+/** Says what changed of each job since it was told last; `notable` hears what has ended or is blocked. */
+function teller(
+  paths: QueuePaths,
+  say: (line: string) => void,
+  notable: (row: QueueRow) => Promise<void>,
+) {
   const told = new Map<string, string>();
-  return ({ queue }: Turn) => {
+  return async ({ queue }: Turn) => {
     for (const row of queueRows(queue, paths, Date.now())) {
       const now = `${row.job_id}: ${row.state} (${row.reason})`;
       const before = told.get(row.job_id);
       told.set(row.job_id, now);
       if (before === now || before === undefined && row.section === "ended") continue;
       say(now);
+      if (NOTABLE.has(row.state) || row.section === "blocked") await notable(row);
     }
   };
 }
@@ -82,24 +91,32 @@ interface WorkOptions {
   engine?: string[];
   engines?: string;
   untilIdle?: boolean;
+  notify?: string[];
   pages?: boolean;
 }
 
 /** `pare queue work`: drives the queue until Ctrl-C. */
 export async function workCommand(options: WorkOptions): Promise<void> {
-  const { paths } = queuePlace(options.store);
+  const { disk, paths } = queuePlace(options.store);
   const engines = await enginesFor(paths, options.engine, options.engines);
   const say = (line: string) => console.log(line);
   const { signal } = interruptible(say, () => true, "what runs goes on");
-  const tell = teller(paths, say);
+  const { notify: targets = [] } = options;
+  const tell = teller(paths, say, (row) => notify(targets, row));
+  const onStuck = (job_id: string, evidence: string) => {
+    say(`${job_id}: ${evidence}; a restart did not help`);
+    const row = queueRows(disk.current(), paths, Date.now()).find((one) => one.job_id === job_id)!;
+    void notify(targets, { ...row, reason: evidence });
+  };
   say(
     `engines: ${engines.map(({ name }) => name).join(", ")}; Ctrl-C ends this, what runs goes on`,
   );
   await driveQueue({
     ...{ paths, engines, programOf, signal },
     until_idle: options.untilIdle ?? false,
-    onTurn: (turn) => {
-      tell(turn);
+    onStuck,
+    onTurn: async (turn) => {
+      await tell(turn);
       if (options.pages === true) writePages(paths, turn);
     },
   });

@@ -16,6 +16,7 @@ import { QueueDisk } from "./queue_disk.ts";
 import { type ProgramOf, queueFiles } from "./queue_files.ts";
 import type { QueuePaths } from "./queue_paths.ts";
 import { QueuedWork } from "./queued_work.ts";
+import { watchProgress } from "./watch_progress.ts";
 
 export interface DriveOptions {
   readonly paths: QueuePaths;
@@ -27,6 +28,8 @@ export interface DriveOptions {
   readonly until_idle?: boolean;
   /** After each turn that changed something. */
   readonly onTurn?: (turn: Turn) => Promise<void> | void;
+  /** Told of a job that does not get on, restarted or not. */
+  readonly onStuck?: (job_id: string, evidence: string) => void;
 }
 
 /** Engines are asked after so long where nothing happens, longer and longer. */
@@ -91,11 +94,13 @@ function isIdle({ queue }: Turn): boolean {
 
 /** @throws UsageError where another process drives this queue. */
 export async function driveQueue(options: DriveOptions): Promise<void> {
-  const { paths, engines, programOf, signal, until_idle = false, onTurn } = options;
+  const { paths, engines, programOf, signal, until_idle = false, onTurn, onStuck = () => {} } =
+    options;
   using lock = driverLock(paths);
   if (lock === null) throw new UsageError(drivenBy(paths));
   const disk = new QueueDisk(paths.journal);
   const files = queueFiles(paths, programOf);
+  const watch = watchProgress(paths, onStuck);
   let wait = FIRST_PAUSE_MS;
   while (!signal.aborted) {
     const taken = await turn({ clock: Date.now, disk, files, engines });
@@ -103,6 +108,10 @@ export async function driveQueue(options: DriveOptions): Promise<void> {
     for (const job of unjudged(taken.queue)) {
       const events = await verdictsOf(job);
       await disk.transact(() => events);
+      changed = true;
+    }
+    if (watch(taken.queue, Date.now()).length > 0) {
+      await disk.transact((queue) => watch(queue, Date.now()));
       changed = true;
     }
     if (changed) await onTurn?.(taken);
