@@ -46,11 +46,16 @@ function made(events: readonly JobEvent[]): Queue {
   return events.reduce(reduce, emptyQueue());
 }
 
-/** Eight machines of four slots. */
-function seen(free = cpus(4)): Observed {
-  const total = cpus(4);
-  const capacity: Capacity = { total, free, largest: total, machine: "cpu" };
-  const names = Array.from({ length: 8 }, (_, n) => `engine ${n}`);
+/** Engines of so many slots each, `taken` of them by others; four on one machine. */
+interface Engines {
+  readonly count: number;
+  readonly slots: number;
+}
+
+function seen({ count, slots }: Engines, taken = 0): Observed {
+  const [total, free, largest] = [cpus(slots), cpus(slots - taken), cpus(4)];
+  const capacity: Capacity = { total, free, largest, machine: "cpu" };
+  const names = Array.from({ length: count }, (_, n) => `engine ${n}`);
   return { engines: new Map(names.map((name) => [name, capacity])), attempts: new Map() };
 }
 
@@ -68,45 +73,42 @@ function time(prepare: () => () => unknown): number {
   }));
 }
 
-/** A queue of which as many jobs are under way as there are slots. */
-function full(events: readonly JobEvent[]): Queue {
+/** A queue after all decisions on what was seen. */
+function decided(events: readonly JobEvent[], observed: Observed): Queue {
   const queue = made(events);
-  for (let n = 0; n < 20; n++) {
-    for (const event of decide(queue, seen(), START)) {
-      reduce(queue, event);
-    }
+  for (let more = true; more;) {
+    const next = decide(queue, observed, START);
+    for (const event of next) reduce(queue, event);
+    more = next.length > 0;
   }
   return queue;
 }
 
-/** Each engine has a slot taken, and all jobs ask for four: the whole line is read, and nobody begins. */
-function stuck(jobs: number): Queue {
-  const events = submissions(jobs).map((event): JobEvent =>
+/** All ask for a whole machine, and no engine has one: the whole line is read, and nobody begins. */
+function stuck(events: readonly JobEvent[]): JobEvent[] {
+  return events.map((event) =>
     event.type === "submitted" ? { ...event, priority: "P1", slots: cpus(4) } : event
   );
-  const queue = made(events);
-  for (const event of decide(queue, seen(cpus(3)), START)) reduce(queue, event);
-  return queue;
 }
 
-function decisionRow(jobs: number): string {
+function decisionRow(jobs: number, engines: Engines): string {
   const events = submissions(jobs);
-  const observed = seen();
-  const waiting = stuck(jobs);
-  const worst = time(() => () => decide(waiting, seen(cpus(3)), START));
+  const observed = seen(engines);
   const first = time(() => {
     const queue = made(events);
     for (const event of decide(queue, observed, START)) reduce(queue, event); // the engines are seen
     return () => decide(queue, observed, START);
   });
-  const queue = full(events);
+  const queue = decided(events, observed);
   const later = time(() => () => decide(queue, observed, START));
+  const short = seen(engines, engines.slots - 3);
+  const waiting = decided(stuck(events), short);
+  const worst = time(() => () => decide(waiting, short, START));
   const list = time(() => () => listQueue(queue, START, new Map()));
   const read = time(() => () => made(events));
-  const ms = (value: number) => value.toFixed(2).padStart(10);
-  return `${String(jobs).padStart(8)} ${ms(first)} ${ms(later)} ${ms(worst)} ${ms(list)} ${
-    ms(read)
-  }`;
+  const figures = [first, later, worst, list, read].map((ms) => ms.toFixed(2).padStart(10));
+  const slots = String(engines.count * engines.slots).padStart(7);
+  return `${String(jobs).padStart(8)} ${slots} ${figures.join(" ")}`;
 }
 
 async function simulated(): Promise<string> {
@@ -120,9 +122,13 @@ async function simulated(): Promise<string> {
   } simulated runs of 100 jobs a second`;
 }
 
+const MACHINES: Engines = { count: 8, slots: 4 };
+const CLUSTER: Engines = { count: 1, slots: 1_000 };
+
 if (import.meta.main) {
-  console.log(`median ms of ${REPEATS}; engines: 8 of 4 slots`);
-  console.log("    jobs     plans    nothing      stuck       list       read");
-  for (const jobs of [100, 1_000, 10_000]) console.log(decisionRow(jobs));
+  console.log(`median ms of ${REPEATS}`);
+  console.log("    jobs   slots     plans    nothing      stuck       list       read");
+  for (const jobs of [100, 1_000, 10_000]) console.log(decisionRow(jobs, MACHINES));
+  for (const jobs of [10_000, 100_000]) console.log(decisionRow(jobs, CLUSTER));
   console.log(await simulated());
 }

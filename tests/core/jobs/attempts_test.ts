@@ -291,6 +291,26 @@ Deno.test("nothing begins that cannot end within its budget unless told, and spe
   assert.match(reason(scene, a)!, /^would not end within the compute budget/);
 });
 
+Deno.test("a study's budget is its own, and its reserve is for attempts after a first one", async () => {
+  const scene = new Scene();
+  const budget = { machine: null, study: "s1", hours: 1.5, reserve_hours: 1 };
+  scene.tell([{ type: "budget_set", at: scene.at, ...budget }]);
+  const own = scene.submit("own", { study: "s1" });
+  scene.submit("other", { study: "s2" });
+  scene.submit("nobody's");
+  await scene.begin();
+  assert.deepEqual(scene.states, ["waiting", "running", "running"]);
+  assert.match(reason(scene, own)!, /^would not end .* of 1.5 h for study s1: 0.5 h are left/);
+  scene.tell([{ type: "budget_set", at: scene.at, ...budget, hours: 2 }]);
+  await scene.begin();
+  assert.equal(scene.job(own).state, "running");
+  scene.now += 600_000;
+  scene.folder(own, { lease: "stale" });
+  await scene.turn();
+  await scene.turn(60);
+  assert.equal(scene.job(own).state, "submitted", "an hour of the reserve is left for it");
+});
+
 Deno.test("a submission adds one job however often it comes, and what cannot be is refused", () => {
   const scene = new Scene();
   assert.deepEqual([scene.submit("a"), scene.submit("b"), scene.submit("a")], [

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { simulate } from "./simulate.ts";
 
-const RUNS = 300;
+const RUNS = 600;
 const SIZE = { jobs: 100, kills: 20 };
 
 const LARGE = { jobs: 400, kills: 40 };
