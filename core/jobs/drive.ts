@@ -37,6 +37,8 @@ interface Decided {
 export interface Turn extends Decided {
   /** Something was appended or done: the next turn is worth while at once. */
   readonly changed: boolean;
+  /** What engines did not do, though they are up, a sentence each: it is asked for again. */
+  readonly undone: readonly string[];
 }
 
 /** A job's name on its engine: other queues may share it. */
@@ -152,11 +154,12 @@ async function submit(
   }
 }
 
+/** The events of what was done, or the sentence why it was not. */
 async function carryOut(
   ports: QueuePorts,
   decided: Decided,
   instruction: Instruction,
-): Promise<JobEvent[]> {
+): Promise<JobEvent[] | string> {
   const { call, job, attempt } = instruction;
   const key = { job_id: job.job_id, attempt: attempt.number };
   if (call === "close") {
@@ -165,14 +168,19 @@ async function carryOut(
   }
   const engine = ports.engines.find(({ name }) => name === attempt.engine);
   if (engine === undefined) return [];
+  const told = (): JobEvent[] => {
+    const at = new Date(ports.clock()).toISOString();
+    return call === "submit" ? [] : [{ type: "engine_told", at, ...key, what: call }];
+  };
   try {
     if (call === "submit") return await submit(ports, engine, decided, instruction);
     await engine[call](attempt.handle!);
-    const at = new Date(ports.clock()).toISOString();
-    return [{ type: "engine_told", at, ...key, what: call }];
+    return told();
   } catch (error) {
-    down(error);
-    return []; // the next turn sees that it is down, and asks again
+    const reason = down(error);
+    // What it will never do it was told all the same: it may not know the attempt any more.
+    if ((error as EngineError).kind === "refused") return told();
+    return `Cannot ${call} ${job.job_id} on ${engine.name}: ${reason}`;
   }
 }
 
@@ -180,6 +188,7 @@ async function carryOut(
 export async function turn(ports: QueuePorts): Promise<Turn> {
   const { clock, disk } = ports;
   const seen = await observe(ports, await disk.transact(() => []));
+  const undone: string[] = [];
   let changed = false;
   let queue: Queue;
   for (let n = 0, more = true; more && n < MOST_DECISIONS; n++) {
@@ -191,9 +200,10 @@ export async function turn(ports: QueuePorts): Promise<Turn> {
     });
   }
   for (const instruction of instructions(queue!, seen, clock())) {
-    const events = await carryOut(ports, { queue: queue!, seen }, instruction);
-    changed = true;
-    if (events.length > 0) queue = await disk.transact(() => events);
+    const done = await carryOut(ports, { queue: queue!, seen }, instruction);
+    if (typeof done === "string") undone.push(done);
+    else if (done.length > 0) queue = await disk.transact(() => done);
+    changed ||= typeof done !== "string";
   }
-  return { queue: queue!, seen, changed };
+  return { queue: queue!, seen, changed, undone };
 }

@@ -189,6 +189,27 @@ Deno.test("an engine that is down delays and loses nothing; after five minutes a
   assert.ok(second.calls.includes("cancel pare-1f2e3d4c-exp-003-1"), "what it may still hold");
 });
 
+Deno.test("what an engine that is up does not do is said, and asked for again", async () => {
+  const scene = new Scene();
+  const engine = scene.engines[0]!;
+  const id = scene.submit("a");
+  engine.submit = () => Promise.reject(new EngineError("down", "sbatch gave no answer"));
+  await scene.turn();
+  const { changed, undone } = await scene.turn(1);
+  assert.deepEqual([changed, undone], [false, [
+    `Cannot submit ${id} on local: sbatch gave no answer`,
+  ]]);
+  engine.cancel = () => Promise.reject(new EngineError("refused", "404: no such job"));
+  engine.states = () => Promise.reject(new EngineError("down", "no answer"));
+  engine.submit = () => Promise.resolve("handle");
+  await scene.turn();
+  scene.folder(id, { lease: "stale" });
+  await scene.turn();
+  engine.states = () => Promise.resolve(new Map());
+  await scene.turn();
+  assert.equal(scene.queue.left_behind.size, 0, "it does not know what it was to end");
+});
+
 Deno.test("what is cancelled before it began ends at once, though its engine keeps it", async () => {
   const scene = new Scene();
   const id = scene.submit("a");

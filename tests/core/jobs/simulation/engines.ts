@@ -300,7 +300,8 @@ export class SimEngine implements Engine {
       const program = this.#program(handle);
       if (program !== undefined) return this.world.stop(program);
       const entry = this.#entry(handle);
-      if (entry === undefined || entry.state.state === "ended") return;
+      if (entry === undefined) throw new EngineError("refused", "404: no such job");
+      if (entry.state.state === "ended") return;
       if (entry.state.state === "queued" && this.kind === "ray") {
         return this.world.sometimes("stop without effect while pending");
       }

@@ -224,5 +224,6 @@ export function checkEnd(world: World, queue: Queue): void {
       world.fail(`${job.job_id} is ${job.state} at the end: ${wait?.reason ?? job.reason}`);
     }
   }
+  if (queue.left_behind.size > 0) world.fail(`${[...queue.left_behind.keys()]} is left behind`);
   if (world.now < 20 * HOUR) world.fail("the run ended before anything could happen");
 }
