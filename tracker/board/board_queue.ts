@@ -36,6 +36,8 @@ export interface Driving {
 
 const MOST_WAITING = 1000;
 const LINES_SHOWN = 40;
+/** Ended jobs whose last words a list has. */
+const ENDED_SAID = 50;
 /** How often is looked whether a queue's driver has gone. */
 const AGAIN_MS = 2000;
 
@@ -63,17 +65,26 @@ export class BoardQueue implements AsyncDisposable {
     for (const one of this.#queues) this.#driven.push(this.#drive(one, onTurn));
   }
 
-  /** All jobs, in the sections of each queue. */
-  all(): BoardJob[] {
+  #rows(): { paths: QueuePaths; row: QueueRow }[] {
     const now = Date.now();
     return this.#queues.flatMap(({ paths, disk }) =>
-      queueRows(disk.current(), paths, now).map((row) => ({ ...row, said: lastSaid(paths, row) }))
+      queueRows(disk.current(), paths, now).map((row) => ({ paths, row }))
     );
+  }
+
+  /** All jobs, in the sections of each queue; of what ended long ago it is not said what was said last. */
+  all(): BoardJob[] {
+    let ended = 0;
+    return this.#rows().map(({ paths, row }) => {
+      const recent = row.section !== "ended" || ended++ < ENDED_SAID;
+      return { ...row, said: recent ? lastSaid(paths, row) : [] };
+    });
   }
 
   /** The job of a study that was put in line here. */
   get(study_id: string): BoardJob | undefined {
-    return this.all().find((one) => one.study_id === study_id);
+    const found = this.#rows().find(({ row }) => row.study_id === study_id);
+    return found && { ...found.row, said: lastSaid(found.paths, found.row) };
   }
 
   async submit(
