@@ -22,7 +22,7 @@ import { spawnWorker, type WorkerProcess } from "./worker/worker_process.ts";
 
 const LOG_DAYS = 14;
 
-export interface RunOptions extends Omit<ExchangeOptions, "request_id" | "threads"> {
+export interface RunOptions extends Omit<ExchangeOptions, "request_id" | "threads" | "gpu"> {
   /** The one whose interpreter runs the call: a folder under `envs/`, or a plugin's own. */
   readonly environment: string;
   /** Default: the physical cores. */
@@ -212,6 +212,7 @@ async function runOnce<R extends CallRequest>(
     ...run,
     request_id: `${process.pid}-${calls.count}`,
     threads: run.threads ?? threads,
+    gpu: run.env?.["CUDA_VISIBLE_DEVICES"],
     signal: stop,
   });
   run.onLog?.(worker.log_path);

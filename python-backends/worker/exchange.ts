@@ -29,6 +29,8 @@ const STALL_HINT =
 export interface ExchangeOptions {
   readonly request_id: string;
   readonly threads: number | null;
+  /** The GPU whose use is its own; absent: that of all. */
+  readonly gpu?: string | undefined;
   readonly onEvent?: ((event: WorkerEvent) => void) | undefined;
   readonly onSample?: ((sample: ResourceSample) => void) | undefined;
   readonly sampleMs?: number | undefined;
@@ -53,7 +55,7 @@ export async function exchange<R extends CallRequest>(
   request: R,
   options: ExchangeOptions,
 ): Promise<Outcome<CallResult<R["call"]>>> {
-  const { request_id, threads, onEvent, onSample, sampleMs, signal } = options;
+  const { request_id, threads, gpu, onEvent, onSample, sampleMs, signal } = options;
   const course: Course = {
     call: request.call,
     spans: [],
@@ -72,6 +74,7 @@ export async function exchange<R extends CallRequest>(
   const provesLife = lifeProofs();
   const monitor = monitorResources({
     pid: worker.pid,
+    ...(gpu === undefined ? {} : { gpu }),
     onSample(sample) {
       silence.push(sample);
       onSample?.(sample);

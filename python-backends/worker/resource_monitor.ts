@@ -34,6 +34,7 @@ export interface ResourceMonitor {
 export function monitorResources(
   {
     pid,
+    gpu: own,
     intervalMs = 1000,
     lowMemoryBytes = Math.max(400e6, totalmem() * 0.04),
     onSample,
@@ -41,6 +42,8 @@ export function monitorResources(
     readAvailable = availableMemory,
   }: {
     pid: number;
+    /** The one GPU that the process may use, as CUDA names it; absent: all. */
+    gpu?: string;
     intervalMs?: number;
     lowMemoryBytes?: number;
     onSample?: (sample: ResourceSample) => void;
@@ -56,7 +59,7 @@ export function monitorResources(
   let stopped = false;
 
   const sample = async () => {
-    const gpu = await gpuSample();
+    const gpu = await gpuSample(own);
     if (stopped) return;
     const now = performance.now();
     const use = groupUse(pid);
@@ -126,12 +129,13 @@ function groupUse(group: number): { rss_bytes: number; ticks: number; members: n
 
 let gpuMissing = false;
 
-/** The GPUs' state by nvidia-smi; null, and never asked again, where there is none. */
-export async function gpuSample(): Promise<GpuSample | null> {
+/** The state of one GPU, or of all, by nvidia-smi; null, and never asked again, where there is none. */
+export async function gpuSample(own?: string): Promise<GpuSample | null> {
   if (gpuMissing) return null;
   const result = await execa("nvidia-smi", [
     "--query-gpu=memory.used,utilization.gpu,power.draw",
     "--format=csv,noheader,nounits",
+    ...(own === undefined ? [] : ["-i", own]),
   ], { reject: false, timeout: 5000 });
   const rows = result.failed ? [] : result.stdout.trim().split("\n").filter((row) => row !== "");
   if (rows.length === 0) {

@@ -4,7 +4,9 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { shareDefaultEnvironment } from "../python-backends/scripted_worker.ts";
 import { WHOLE_CAMPAIGN } from "../fixtures/campaign.ts";
-import { answers, baseline, killAt, pare, taskFile } from "../fixtures/killed_study.ts";
+import { openStore } from "../../tracker/store/store.ts";
+import { answers, baseline, killAt, killWhen, pare, taskFile } from "../fixtures/killed_study.ts";
+import { journalsOf } from "../fixtures/stores/journals.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const SAMPLES = 90;
@@ -91,6 +93,63 @@ Deno.test("kill -9 in log-likelihoods, generations and windows: resume goes on a
     assert.deepEqual(found.samples, expected.samples, "the same scores to the last bit");
     assert.ok(found.reused.length > 0, "nothing was reused");
     console.log(`reused of asked, by task: ${found.reused.slice(0, 3).join("; ")}`);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
+/** Trials with a recipe, as the journal has them in the end. */
+async function trialsIn(home: string) {
+  await using store = await openStore(join(home, "store"), { write: false });
+  const [study_id] = await store.studyIds();
+  const records = await store.journalOf(study_id!);
+  return records.flatMap((one) =>
+    one.type === "trial_closed" && one.trial.strategy !== null ? [one.trial] : []
+  );
+}
+
+const accuracyOf = (trials: Awaited<ReturnType<typeof trialsIn>>) =>
+  Object.fromEntries(
+    trials.filter(({ state }) => state === "completed").map(({ actions, measurements }) => [
+      JSON.stringify(actions.map(({ method, params }) => [method, params])),
+      measurements.filter(({ metric, task }) => metric === "accuracy" && task !== null)
+        .map(({ fidelity, value }) => [fidelity, value]),
+    ]),
+  );
+
+Deno.test("kill -9 with two trials under way: resume runs both, and their figures are one worker's", async () => {
+  await shareDefaultEnvironment();
+  const folder = await Deno.makeTempDir();
+  try {
+    const strategies = [8, 4].flatMap((bits) =>
+      [32, 64].map((group_size) => ({
+        actions: [{ agent: "quantization", method: "rtn", params: { bits, group_size } }],
+      }))
+    );
+    const study = {
+      ...{ model_name: "tiny", dataset: "tiny", runtime: "transformers", max_trials: 4 },
+      ...{ samples: { proxy: 20, full: 60 }, strategies, rules: [], earlier_studies: false },
+    };
+    const path = join(folder, "study.json");
+    await writeFile(path, JSON.stringify(study));
+    const [one, two] = [join(folder, "one"), join(folder, "two")];
+    const unbroken = await pare(one, ["run", path, "--yes"]);
+    assert.equal(unbroken.exitCode, 0, unbroken.all);
+    const run = ["run", path, "--yes", "--workers", "2"];
+    await killWhen(two, run, async () => {
+      const journal = await journalsOf(join(two, "store")).catch(() => "");
+      const count = (type: string) => journal.split(`"type":"${type}"`).length - 1;
+      return count("trial_opened") - count("trial_closed") >= 2 && count("artifact_written") >= 2;
+    });
+    const resumed = await pare(two, ["resume"]);
+    assert.equal(resumed.exitCode, 0, resumed.all);
+    const trials = await trialsIn(two);
+    const ids = trials.map(({ trial_id }) => trial_id);
+    assert.equal(new Set(ids).size, ids.length, "each is closed once");
+    const killed = trials.filter(({ state }) => state === "cancelled");
+    assert.ok(killed.length >= 2, "both were under way");
+    assert.equal(trials.length - killed.length, 4);
+    assert.deepEqual(accuracyOf(trials), accuracyOf(await trialsIn(one)));
   } finally {
     await Deno.remove(folder, { recursive: true });
   }

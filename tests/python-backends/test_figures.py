@@ -9,6 +9,7 @@ from tiny_model import act, tiny_dir
 
 from pare_backends.failures import CallFailure
 from pare_backends.measuring.action_energy import METRICS, ActionEnergy
+from pare_backends.measuring.energy import EnergyReader
 from pare_backends.measuring.energy_tables import CpuPower
 from pare_backends.methods.figures import MAX_FIGURES, Figure, checked
 from pare_backends.models.layout import layout_of
@@ -35,6 +36,24 @@ def test_an_action_s_joules_are_its_cpu_time_by_the_watts_of_a_thread(
     figure, how = ActionEnergy("cpu", CpuPower(4.0, "a table")).so_far()
     assert figure == Figure("estimated_energy_j", None, 10.0, "J")
     assert how == ("estimated energy is the action's own: estimate, 4 W a busy thread: a table")
+
+
+def test_beside_other_calls_a_counter_of_the_processor_counts_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    counted = EnergyReader("rapl", "measured", lambda: 7.0, "all that runs")
+    monkeypatch.setattr(
+        "pare_backends.measuring.action_energy.energy_reader", lambda *_: counted
+    )
+    power = CpuPower(4.0, "a table")
+    alone, _ = ActionEnergy("cpu", power).so_far()
+    beside, _ = ActionEnergy("cpu", power, beside=True).so_far()
+    own_gpu, _ = ActionEnergy("cuda", power, beside=True).so_far()
+    assert [one.metric for one in (alone, beside, own_gpu)] == [
+        "energy_j",
+        "estimated_energy_j",
+        "energy_j",
+    ]
 
 
 def test_figures_keep_their_order() -> None:

@@ -20,7 +20,13 @@ from pare_backends.checkpoint.stored_form import stored_form
 from pare_backends.failures import CallFailure
 from pare_backends.measuring import timing
 from pare_backends.measuring.energy import EnergyReader
-from pare_backends.measuring.quiet import VARIABLE, alert_if_busy, timing_lock, wait_until_quiet
+from pare_backends.measuring.quiet import (
+    DEVICE,
+    VARIABLE,
+    alert_if_busy,
+    timing_lock,
+    wait_until_quiet,
+)
 from pare_backends.measuring.timing import (
     Plan,
     mean_with_error,
@@ -318,6 +324,30 @@ def test_timing_lock_lets_one_timing_in_at_a_time(monkeypatch: pytest.MonkeyPatc
 
     with timing_lock(silent_report()):
         thread = threading.Thread(target=second)
+        thread.start()
+        assert waited.wait(10)
+        assert not entered.is_set()
+    thread.join(10)
+    assert entered.is_set()
+
+
+def test_timings_on_two_devices_go_side_by_side_and_none_beside_the_machine_s(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv(VARIABLE, raising=False)
+    waited, entered = threading.Event(), threading.Event()
+
+    def machine() -> None:
+        with timing_lock(Report(lambda event: waited.set())):
+            entered.set()
+
+    monkeypatch.setenv(DEVICE, "gpu-1")
+    with timing_lock(silent_report()):
+        monkeypatch.setenv(DEVICE, "gpu-2")
+        with timing_lock(silent_report()):
+            pass
+        monkeypatch.delenv(DEVICE)
+        thread = threading.Thread(target=machine)
         thread.start()
         assert waited.wait(10)
         assert not entered.is_set()

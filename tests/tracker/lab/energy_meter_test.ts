@@ -44,13 +44,17 @@ Deno.test({
 Deno.test("a GPU's power is integrated over the samples of each call", () => {
   const meter = studyMeter(WATTS, () => 0)!;
   const gpu = (power_w: number | null) => ({ used_bytes: 0, utilisation: 1, power_w });
-  meter.sampled({ seconds: 1, gpu: gpu(100) });
-  meter.sampled({ seconds: 3, gpu: gpu(200) });
-  assert.equal(meter.joules(), 500);
-  meter.sampled({ seconds: 0.5, gpu: gpu(100) }); // the next call begins anew
-  meter.sampled({ seconds: 1.5, gpu: null });
-  meter.sampled({ seconds: 2.5, gpu: gpu(null) });
-  assert.equal(meter.joules(), 550);
+  const first = meter.call();
+  first({ seconds: 1, gpu: gpu(100) });
+  const beside = meter.call();
+  beside({ seconds: 2, gpu: gpu(10) });
+  first({ seconds: 3, gpu: gpu(200) });
+  assert.equal(meter.joules(), 520, "each on its own GPU");
+  const next = meter.call();
+  next({ seconds: 0.5, gpu: gpu(100) }); // it begins anew
+  next({ seconds: 1.5, gpu: null });
+  next({ seconds: 2.5, gpu: gpu(null) });
+  assert.equal(meter.joules(), 570);
 });
 
 Deno.test("a budget of joules is refused in words where nothing counts them", () => {

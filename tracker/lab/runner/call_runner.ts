@@ -178,6 +178,7 @@ export function createCallRunner(options: CallRunnerOptions): CallRunner {
       } else if (event.event === "points") points?.take(event);
     };
     using share = options.shareOut?.(request.call);
+    const metered = options.meter?.call();
     const outcome = await client.run(request, {
       environment,
       ...(share === undefined ? {} : { threads: share.threads, env: share.env }),
@@ -186,7 +187,7 @@ export function createCallRunner(options: CallRunnerOptions): CallRunner {
       onEvent: take,
       onSample(sample) {
         samples.add(sample);
-        options.meter?.sampled(sample);
+        metered?.(sample);
       },
       onLog: (path: string) => {
         log = path;

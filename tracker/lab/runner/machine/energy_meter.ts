@@ -11,8 +11,8 @@ const TIMES = { first: 11, count: 4 };
 
 /** The meter of one study. */
 export interface StudyMeter extends EnergyMeter {
-  /** Takes what a running call was seen to use: the GPU's power until the last sample. */
-  sampled(sample: Pick<ResourceSample, "seconds" | "gpu">): void;
+  /** For a call that begins: takes what it is seen to use, its GPU's power since the sample before. */
+  call(): (sample: Pick<ResourceSample, "seconds" | "gpu">) => void;
 }
 
 /** The parent of a process and the seconds of its work, from its line in /proc; null: it is none. */
@@ -52,14 +52,14 @@ export function studyMeter(
 ): StudyMeter | undefined {
   if (cpu_power === undefined || seconds() === null) return undefined;
   let gpu_joules = 0;
-  let last = 0;
   return {
     joules: () => (seconds() ?? 0) * cpu_power.watts_per_thread + gpu_joules,
-    sampled({ seconds: at, gpu }) {
-      // Each call counts its samples' seconds from its own start.
-      const took = at > last ? at - last : at;
-      last = at;
-      gpu_joules += (gpu?.power_w ?? 0) * took;
+    call() {
+      let last = 0;
+      return ({ seconds: at, gpu }) => {
+        gpu_joules += (gpu?.power_w ?? 0) * (at - last);
+        last = at;
+      };
     },
   };
 }
