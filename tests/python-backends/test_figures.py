@@ -42,9 +42,7 @@ def test_beside_other_calls_a_counter_of_the_processor_counts_nothing(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     counted = EnergyReader("rapl", "measured", lambda: 7.0, "all that runs")
-    monkeypatch.setattr(
-        "pare_backends.measuring.action_energy.energy_reader", lambda *_: counted
-    )
+    monkeypatch.setattr("pare_backends.measuring.action_energy.energy_reader", lambda *_: counted)
     power = CpuPower(4.0, "a table")
     alone, _ = ActionEnergy("cpu", power).so_far()
     beside, _ = ActionEnergy("cpu", power, beside=True).so_far()
@@ -73,7 +71,10 @@ def test_figures_keep_their_order() -> None:
         ([SOUND, SOUND], "'heads_cut' of model.layers.0.self_attn: it was told before"),
         ([SOUND, Figure("heads_cut", None, 1.0, "1")], "in 1 here and in heads before"),
         ([Figure(f"kind_{n}", None, 1.0, "1") for n in range(65)], "64 kinds"),
-        ([Figure("rank", f"l{n}", 1.0, "1") for n in range(MAX_FIGURES + 1)], "is the most"),
+        (
+            [Figure("rank", f"l{n}", 1.0, "1") for n in range(MAX_FIGURES + 1)],
+            "is the most",
+        ),
     ],
 )
 def test_what_cannot_be_kept_is_refused(figures: list[Figure], why: str) -> None:

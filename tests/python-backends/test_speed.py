@@ -140,7 +140,9 @@ def test_speed_in_transformers_is_emulated_for_packed_weights() -> None:
     assert baseline["latency_ms"]["provenance"] == "measured"
 
 
-def test_the_stored_form_is_that_of_the_format_and_not_of_the_numbers(tmp_path: Path) -> None:
+def test_the_stored_form_is_that_of_the_format_and_not_of_the_numbers(
+    tmp_path: Path,
+) -> None:
     """Two artifacts of one format that differ in every number; others in bits, groups, offsets."""
     form = stored_form(artifact(4, 32, True, 8))
     other = shutil.copytree(artifact(4, 32, True, 8), tmp_path / "other")
@@ -156,7 +158,11 @@ def test_the_stored_form_is_that_of_the_format_and_not_of_the_numbers(tmp_path: 
     config["_name_or_path"] = "/elsewhere"
     (other / "config.json").write_text(json.dumps(config))
     assert stored_form(other) == form
-    unlike = [artifact(4, 16, True, 8), artifact(4, 32, False, 8), artifact(3, 32, True, 8)]
+    unlike = [
+        artifact(4, 16, True, 8),
+        artifact(4, 32, False, 8),
+        artifact(3, 32, True, 8),
+    ]
     assert len({form, *(stored_form(one) for one in unlike), stored_form(random_llama(0))}) == 5
 
 
@@ -206,7 +212,9 @@ def test_time_in_turn_interleaves_and_feeds_each_token_back() -> None:
     assert [p.joules for p in passes[0]] == [1.0, 1.0]
 
 
-def test_pairs_go_on_until_their_interval_is_narrow(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pairs_go_on_until_their_interval_is_narrow(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """Looks at 4, 8, 16 and 20 pairs: what is steady ends at the first, what is not at the last."""
     reader = EnergyReader("x", "estimated", time.perf_counter, "a watt")
     plan = Plan(least=4, most=20, half_width=0.2)
@@ -273,7 +281,10 @@ def test_a_trimmed_mean_has_the_width_of_students_t() -> None:
     low, high = stats.t.interval(0.95, 3, few.mean(), stats.sem(few))
     assert error is not None
     half = timing.Z975 * error / timing.LOOKED_AT
-    assert (mean - half, mean + half) == (pytest.approx(low, 1e-3), pytest.approx(high, 1e-3))
+    assert (mean - half, mean + half) == (
+        pytest.approx(low, 1e-3),
+        pytest.approx(high, 1e-3),
+    )
     for freedom, t in enumerate(timing.T975, 1):
         assert t == pytest.approx(stats.t.ppf(0.975, freedom), abs=6e-4)
 
@@ -312,7 +323,9 @@ def test_median_with_error_ignores_one_outlier() -> None:
     assert spread == pytest.approx(1.2533 / 20, rel=0.25)
 
 
-def test_timing_lock_lets_one_timing_in_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_timing_lock_lets_one_timing_in_at_a_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.delenv(VARIABLE, raising=False)
     waited = threading.Event()
     entered = threading.Event()
