@@ -136,7 +136,10 @@ class LineReader {
     if (room !== undefined) return this.#begin(job, room);
     if (job.priority !== "P2") { for (const room of allowed) room.wanted = true; }
     const why = this.explains ? this.#why(job, wanted.length === 0 ? allowed : wanted) : UNTOLD;
-    if (job.priority !== "P0" || !this.#makeRoom(job, allowed)) this.#claim(job, allowed);
+    const made = job.priority === "P0" ? this.#makeRoom(job, allowed) : null;
+    if (made === null) this.#claim(job, allowed);
+    // What is free already is its own, where those before it get theirs from what it lets go.
+    else if (fits(job.slots, made.free)) return this.#take(job, made, []);
     return why;
   }
 
@@ -150,13 +153,17 @@ class LineReader {
   }
 
   #begin(job: Job, room: Room): null {
-    const { claim, engine } = room;
-    room.free = minus(room.free, job.slots);
-    this.#budgets.take(job, engine.machine);
+    const { claim } = room;
     const beside = claim !== null && fits(job.slots, claim.spare);
     if (beside) claim.spare = minus(claim.spare, job.slots);
     else if (claim !== null) claim.passed++;
-    this.begins.push({ job, engine, passes: claim === null || beside ? [] : [claim.job.job_id] });
+    return this.#take(job, room, claim === null || beside ? [] : [claim.job.job_id]);
+  }
+
+  #take(job: Job, room: Room, passes: readonly string[]): null {
+    room.free = minus(room.free, job.slots);
+    this.#budgets.take(job, room.engine.machine);
+    this.begins.push({ job, engine: room.engine, passes });
     return null;
   }
 
@@ -207,8 +214,8 @@ class LineReader {
     return { job, at, spare: minus(there, job.slots), passed: job.passed, soon: false };
   }
 
-  /** Keeps slots for a P0 that attempts give back, and asks for them; no: they cannot be had so. */
-  #makeRoom(job: Job, rooms: readonly Room[]): boolean {
+  /** Keeps slots for a P0 that attempts give back, and asks for them; null: they cannot be had so. */
+  #makeRoom(job: Job, rooms: readonly Room[]): Room | null {
     const ways = rooms.filter(({ claim }) => claim?.soon !== false).flatMap((room) => {
       const soon = soonFree(room);
       const victims = victimsFor(
@@ -218,8 +225,10 @@ class LineReader {
       );
       return victims === null ? [] : [{ room, soon, victims }];
     });
-    const best = ways.sort((a, b) => compareLosses(a.victims, b.victims))[0];
-    if (best === undefined) return false;
+    const later = (room: Room) => fits(job.slots, room.free) ? 0 : 1;
+    const best =
+      ways.sort((a, b) => compareLosses(a.victims, b.victims) || later(a.room) - later(b.room))[0];
+    if (best === undefined) return null;
     const { room, soon, victims } = best;
     this.saves.push(...victims.map((victim) => ({ job: victim.job, for_job: job })));
     const freed = victims.reduce((sum, { attempt }) => plus(sum, attempt.slots), soon);
@@ -227,7 +236,7 @@ class LineReader {
     const spare = minus(freed, job.slots);
     const first = room.claim?.job ?? job;
     room.claim = { job: first, at: this.now, spare, passed: first.passed, soon: true };
-    return true;
+    return room;
   }
 }
 

@@ -193,9 +193,13 @@ function checkTurn(world: World, queue: Queue, { job_id, engine }: Of<"attempt_p
   const job = queue.jobs.get(job_id)!;
   const machine = queue.engines.get(engine)!;
   const ready = (other: Job) =>
-    other.state === "waiting" && notReady(queue, other, world.now) === null &&
+    other.state === "waiting" &&
+    notReady(queue, other, world.now) === null &&
     !tooDear(queue, other);
-  for (const other of queue.lines[job.priority]) {
+  // While room is made P0s begin as they get theirs, each where it is soonest.
+  const room = [...queue.under_way.values()].some((one) => attemptOf(one)!.stop !== null);
+  const line = job.priority === "P0" && room ? [] : queue.lines[job.priority];
+  for (const other of line) {
     if (other === job) break;
     const same = fits(other.slots, job.slots) && other.asked.engine === job.asked.engine &&
       secondsToCome(queue, other) <= secondsToCome(queue, job);

@@ -143,7 +143,8 @@ export class Simulation {
         wake = Math.min(wake, now + MINUTE);
       }
     }
-    if (queue.left_behind.size > 0) wake = Math.min(wake, now + MINUTE);
+    const down = [...queue.engines.values()].some(({ down }) => down !== null);
+    if (down || queue.left_behind.size > 0) wake = Math.min(wake, now + MINUTE);
     if (queue.under_way.size === 0) return wake;
     const last = budgetRows(queue, now).filter(({ had, under_way }) => had + under_way > 0)
       .map(({ hours, spent, had }) => hours - spent - had);

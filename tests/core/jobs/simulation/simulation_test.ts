@@ -14,6 +14,8 @@ const FOUND = [
   { seed: 11, size: SIZE },
   // A job began in the slots that another one was just asked to free for a P0.
   { seed: 2000459, size: LARGE },
+  // Of P0s that let go more than they need a later one had the slots that were free at once.
+  { seed: 1000307, size: LARGE },
 ];
 
 /** States that a simulation must come to, or it shows nothing. */
