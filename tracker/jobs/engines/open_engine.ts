@@ -81,7 +81,7 @@ function least(slots: Slots, { cpu, gpu, memory_gb }: Limits): Slots {
 function within(devices: Devices, limits: Limits, machine: string | null): Devices {
   const slots = least(devices.slots, limits);
   const cards = devices.cards.slice(0, slots.gpu);
-  return { slots, cards, machine: machine ?? devices.machine };
+  return { ...devices, slots, cards, machine: machine ?? devices.machine };
 }
 
 /** What a user lets pare have of a cluster at once is what there is. */

@@ -7,6 +7,8 @@ export interface Devices {
   readonly slots: Slots;
   /** Its cards, as CUDA_VISIBLE_DEVICES names them. */
   readonly cards: readonly string[];
+  /** Its threads as the system numbers them, where a job can be kept to some of them; absent: it cannot. */
+  readonly threads?: readonly string[];
   /** Its kind: jobs on two kinds are not compared by their time. */
   readonly machine: string;
 }
@@ -16,6 +18,21 @@ function kindOf(threads: number, cards: readonly string[]): string {
   const name = cards[0] ?? cpus()[0]?.model ?? Deno.build.arch;
   const word = name.replaceAll(/\(.*?\)|@.*|\bCPU\b/g, " ").toLowerCase().match(/[a-z0-9]+/g) ?? [];
   return `${cards[0] === undefined ? `cpu-${threads}x` : `gpu-${cards.length}x`}-${word.join("-")}`;
+}
+
+/** The threads that this process may use, of a list such as `0-3,8`. */
+export function threadsOf(list: string): string[] {
+  return list.trim().split(",").flatMap((part) => {
+    const [from = NaN, to = from] = part.split("-").map(Number);
+    return Array.from({ length: to - from + 1 }, (_, at) => String(from + at));
+  });
+}
+
+/** Empty where there is no `taskset`. */
+async function ownThreads(): Promise<string[]> {
+  const asked = await execa("taskset", ["-cp", String(Deno.pid)], { reject: false });
+  const list = /:\s*([\d,-]+)\s*$/.exec(asked.stdout ?? "")?.[1];
+  return list === undefined ? [] : threadsOf(list);
 }
 
 /** Threads, memory and NVIDIA's cards; of these the ones that CUDA_VISIBLE_DEVICES leaves. */
@@ -33,6 +50,7 @@ export async function findDevices(): Promise<Devices> {
   return {
     slots: { cpu, gpu: held.length, memory_gb: Math.floor(totalmem() / 1e8) / 10 },
     cards: held,
+    threads: await ownThreads(),
     machine: kindOf(cpu, held.length === 0 ? [] : names),
   };
 }

@@ -38,6 +38,8 @@ interface Entry {
   readonly folder: string;
   readonly slots: Slots;
   readonly cards: readonly string[];
+  /** Absent: an entry of before. */
+  readonly threads?: readonly string[];
   readonly started_by: LockOwner;
   /** When, in milliseconds. */
   readonly started: number;
@@ -195,18 +197,33 @@ export class LocalEngine implements Engine, Disposable {
       this.#entries().some((one) => one.folder === folder);
   }
 
+  /** Threads that a job is kept to, so that it neither slows others down nor counts theirs; empty: to none. */
+  #threadsFor(cpu: number): string[] {
+    const { threads = [] } = this.devices;
+    const taken = new Set(this.#entries().flatMap((entry) => entry.threads ?? []));
+    const own = threads.filter((thread) => !taken.has(thread)).slice(0, Math.ceil(cpu));
+    return cpu > 0 && own.length === Math.ceil(cpu) && own.length < threads.length ? own : [];
+  }
+
   #start(attempt: Attempt): void {
     const { folder, slots } = attempt;
     const taken = new Set(this.#entries().flatMap(({ cards }) => cards));
     const cards = this.devices.cards.filter((card) => !taken.has(card)).slice(0, slots.gpu);
+    const threads = this.#threadsFor(slots.cpu);
     // Before it begins: one who is killed between the two has its slots held too long, not given twice.
-    const entry: Entry = { folder, slots, cards, started_by: thisProcess(), started: Date.now() };
+    const entry: Entry = {
+      ...{ folder, slots, cards, threads },
+      ...{ started_by: thisProcess(), started: Date.now() },
+    };
     writeWhole(join(this.books, `${attemptName(attempt)}.json`), entry);
     const visible = this.devices.cards.length === 0
       ? {}
       : { CUDA_VISIBLE_DEVICES: cards.join(",") };
     const child = startChild({
-      argv: wrapperWords(folder),
+      argv: [
+        ...threads.length === 0 ? [] : ["taskset", "-c", threads.join(",")],
+        ...wrapperWords(folder),
+      ],
       env: { ...attempt.env, ...visible },
       log: attemptPaths(folder).log,
       ...{ append: true, output: "log", ends_itself: true },
