@@ -174,7 +174,9 @@ async function carryOut(
   };
   try {
     if (call === "submit") return await submit(ports, engine, decided, instruction);
-    await engine[call](attempt.handle!);
+    const id = engineId(decided.queue, job);
+    const handle = attempt.handle ?? await heldByEngine(engine, id, instruction);
+    if (handle !== null) await engine[call](handle);
     return told();
   } catch (error) {
     const reason = down(error);

@@ -142,7 +142,7 @@ function settleAttempt(job: Job, attempt: JobAttempt, seen: SeenAttempt, now: nu
     ? endWithoutResult(job, attempt, seen, now)
     : endByResult(job, attempt, result, now);
   const alive = engine === null || engine.state === "queued" || engine.state === "running";
-  const left_behind = result === null && attempt.handle !== null && alive;
+  const left_behind = result === null && alive; // without a handle, too: its answer may have been lost
   return [...began, { type: "attempt_ended", ...key, left_behind, ...ending }];
 }
 

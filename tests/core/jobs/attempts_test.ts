@@ -127,6 +127,23 @@ Deno.test("an attempt that began, though its answer was lost, gets its name and 
   assert.ok(engine.calls.includes("save pare-1f2e3d4c-exp-001-1"));
 });
 
+Deno.test("an attempt that is gone, and whose answer was lost, is found on its engine and ended there", async () => {
+  const scene = new Scene();
+  const engine = scene.engines[0]!;
+  const submit = engine.submit.bind(engine);
+  engine.submit = async (attempt) => {
+    await submit(attempt);
+    throw new EngineError("down", "connection reset");
+  };
+  const id = scene.submit("a");
+  await scene.turn();
+  engine.submit = submit;
+  scene.folder(id, { lease: "stale" });
+  await scene.turn();
+  assert.ok(engine.calls.includes("cancel pare-1f2e3d4c-exp-001-1"));
+  assert.equal(scene.queue.left_behind.size, 0);
+});
+
 Deno.test("a refusal that comes because another core submitted the same is none", async () => {
   const scene = new Scene();
   const engine = scene.engines[0]!;

@@ -12,6 +12,8 @@ const FOUND = [
   { seed: 66, size: SIZE },
   // Of two cores that submitted at once the second took the duplicate for a refusal.
   { seed: 11, size: SIZE },
+  // What was lost before its engine's answer came held the engine's slots for ever.
+  { seed: 482, size: SIZE },
   // A job began in the slots that another one was just asked to free for a P0.
   { seed: 2000459, size: LARGE },
   // Of P0s that let go more than they need a later one had the slots that were free at once.
