@@ -95,6 +95,7 @@ export class LocalEngine implements Engine, Disposable {
   async #state(folder: Handle): Promise<EngineState> {
     const end = await settled(folder);
     if (end !== null) return end;
+    if (readAsked(folder) === "cancel") this.#waiting.delete(folder);
     const asked = this.#waiting.get(folder);
     if (asked !== undefined) {
       const { free } = await this.capacity();
@@ -180,10 +181,12 @@ export class LocalEngine implements Engine, Disposable {
       const entry = readWhole<Entry>(join(this.books, name));
       if (entry !== null && !holds(entry)) rmSync(join(this.books, name), { force: true });
     }
+    let { free } = await this.capacity();
     for (const attempt of [...this.#waiting.values()]) {
-      const { free } = await this.capacity();
+      if (lacks(attempt.slots, free) !== null) continue;
       if (this.#isOver(attempt.folder)) this.#waiting.delete(attempt.folder);
-      else if (lacks(attempt.slots, free) === null) this.#start(attempt);
+      else this.#start(attempt);
+      ({ free } = await this.capacity());
     }
     clearTimeout(this.#looking);
     if (this.#waiting.size === 0) return;
