@@ -28,6 +28,8 @@ interface Entry {
   readonly asked: Attempt;
   state: EngineState;
   changed: number;
+  /** It does not begin before. */
+  due: number;
   program: Program | null;
   /** Its engine will not hear of its end. */
   lost: boolean;
@@ -163,14 +165,16 @@ export class SimEngine implements Engine {
 
   #queue(entry: Entry): void {
     entry.state = { state: "queued", reason: null };
-    this.world.later(this.#delay(), () => this.#begin());
+    const delay = this.#delay();
+    entry.due = this.world.now + delay;
+    this.world.later(delay, () => this.#begin());
   }
 
   /** Most begin at once; some wait in a cluster's line. */
   #delay(): number {
     const most = { local: 0.05, slurm: 2, ray: 4 }[this.kind];
     const line = this.kind !== "local" && this.world.faulty && this.world.chance(0.25);
-    return line ? this.world.between(0, 2) * HOUR : this.world.between(0, most) * SECOND;
+    return line ? this.world.between(0, 8) * HOUR : this.world.between(0, most) * SECOND;
   }
 
   #free(): Slots {
@@ -185,7 +189,9 @@ export class SimEngine implements Engine {
   #begin(): void {
     let free = this.#free();
     for (const entry of this.#open) {
-      if (entry.state.state !== "queued" || entry.state.reason === "BeginTime") continue;
+      const { state, due } = entry;
+      const waits = state.state === "queued" && state.reason !== "BeginTime";
+      if (!waits || due > this.world.now) continue;
       if (!fits(entry.asked.slots, free)) continue;
       free = minus(free, entry.asked.slots);
       this.#change(entry, { state: "running" });
@@ -260,7 +266,7 @@ export class SimEngine implements Engine {
   #take(asked: Attempt, handle: string): void {
     const [job_id] = partsOf(handle);
     const entry: Entry = {
-      ...{ handle, job_id, asked, program: null, lost: false, changed: this.world.now },
+      ...{ handle, job_id, asked, program: null, lost: false, changed: this.world.now, due: 0 },
       state: { state: "queued", reason: null },
     };
     this.#books.set(handle, [...this.#books.get(handle) ?? [], entry]);
@@ -301,11 +307,12 @@ export class SimEngine implements Engine {
       if (program !== undefined) return this.world.stop(program);
       const entry = this.#entry(handle);
       if (entry === undefined) throw new EngineError("refused", "404: no such job");
-      if (entry.state.state === "ended") return;
       if (entry.state.state === "queued" && this.kind === "ray") {
         return this.world.sometimes("stop without effect while pending");
       }
-      this.#change(entry, CANCELLED);
+      for (const start of this.#books.get(handle)!) {
+        if (this.#open.has(start)) this.#change(start, CANCELLED);
+      }
       this.world.later(this.#delay(), () => this.#begin());
     });
   }
