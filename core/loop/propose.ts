@@ -75,10 +75,11 @@ function isOf({ strategy }: Trial, actions: readonly Action[]): boolean {
   return strategy !== null && strategyKey(strategy.actions) === strategyKey(actions);
 }
 
-/** The samplers, beginning with the one whose turn it is. */
+/** The samplers, beginning with the one whose turn it is: trials under way have had theirs. */
 function inTurn(study: Study): Sampler[] {
   const { samplers } = study.input;
-  const first = samplers.length === 0 ? 0 : study.episodes.length % samplers.length;
+  const turns = study.episodes.length + study.open.size - study.held.length;
+  const first = samplers.length === 0 ? 0 : turns % samplers.length;
   return [...samplers.slice(first), ...samplers.slice(0, first)];
 }
 

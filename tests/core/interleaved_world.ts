@@ -11,16 +11,19 @@ import {
 } from "../../core/mod.ts";
 import { RECIPES, type World } from "./study_world.ts";
 
+/** A recipe of the list by its knobs. */
+function nameOf(params: Readonly<Record<string, unknown>> = {}): string {
+  return ["bits", "group_size", "targets"].map((knob) => params[knob]).join(" ");
+}
+
 /** The recipes of a list, each once, in order: what is tried or under way is passed over. */
 export const fromList: Sampler = {
   kind: "sampler",
   name: "from_list",
   summary: "takes the next of a list",
   propose({ trials, under_way }) {
-    const known = [...trials, ...under_way].map(({ actions }) =>
-      JSON.stringify(actions[0]?.params)
-    );
-    const next = RECIPES.find(({ params }) => !known.includes(JSON.stringify(params)));
+    const known = [...trials, ...under_way].map(({ actions: [first] }) => nameOf(first?.params));
+    const next = RECIPES.find(({ params }) => !known.includes(nameOf(params)));
     return next === undefined
       ? null
       : { actions: [next], origin: { mode: "explore", reason: "next in the list" } };

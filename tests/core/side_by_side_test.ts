@@ -8,7 +8,7 @@ import {
   type StudyRequestInput,
   type Trial,
 } from "../../core/mod.ts";
-import { interleaved } from "./interleaved_world.ts";
+import { fromList, interleaved } from "./interleaved_world.ts";
 import { failure, historyOf, run, type World, world, type WorldOptions } from "./study_world.ts";
 
 const SEEDS = Array.from({ length: 16 }, (_, seed) => seed);
@@ -56,6 +56,18 @@ Deno.test("workers try the same recipes as one does, and nothing computes beside
     bunched += watched.bunched;
   }
   assert.ok(bunched > SEEDS.length, "timings are made after one another, not each alone");
+});
+
+Deno.test("samplers take turns also where their trials are under way at once", async () => {
+  const samplers = [fromList, { ...fromList, name: "other" }];
+  const w = world({ ...ASKED, workers: 2 }, SMALL);
+  const { result } = await interleaved(w, 3, { samplers });
+  const names = result.trials.flatMap(({ strategy }) =>
+    strategy?.origin.mode === "explore" ? [strategy.origin.sampler] : []
+  );
+  assert.ok(names.length >= 4, `${names} of ${result.trials.length}, ${result.stop}`);
+  const other = names.filter((name) => name === "other").length;
+  assert.ok(Math.abs(names.length - 2 * other) <= 2, names.join(" "));
 });
 
 Deno.test("trials side by side keep to their number, and fill it where some cannot run", async () => {
