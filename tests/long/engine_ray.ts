@@ -5,12 +5,14 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { readResult } from "../../tracker/jobs/attempt/attempt_folder.ts";
 import { RayEngine } from "../../tracker/jobs/engines/ray/ray_engine.ts";
-import { startRay, unlessRay } from "../fixtures/ray_cluster.ts";
+import { hasRay, NO_RAY, startRay } from "../fixtures/ray_cluster.ts";
+import { ignoreUnless } from "../run/counts.ts";
 import { temporaryFolder } from "../temporary_folder.ts";
 import { attemptOf, driving, engineCases, type EngineWorld } from "../tracker/jobs/engine_cases.ts";
 
-const ignore = await unlessRay();
-const cluster = ignore ? null : await startRay();
+const there = await hasRay();
+const ignored = () => ignoreUnless(there, NO_RAY);
+const cluster = there ? await startRay() : null;
 globalThis.addEventListener("unload", () => cluster?.end());
 
 function open(token = cluster!.token): RayEngine {
@@ -23,10 +25,11 @@ const world: EngineWorld = {
   open,
   ...{ patience_ms: 90_000, log_bytes: 50_000_000, queue_runs: 2, queued: 20 },
 };
-const detached = { ignore, sanitizeOps: false, sanitizeResources: false };
+const detached = { sanitizeOps: false, sanitizeResources: false };
 
 Deno.test({
   name: "ray: a submission whose answer is lost has happened, and is not made twice",
+  ignore: ignored(),
   ...detached,
   async fn() {
     const { engine, end } = driving(world);
@@ -45,6 +48,7 @@ Deno.test({
 
 Deno.test({
   name: "ray: what cannot work is one sentence before anything is submitted",
+  ignore: ignored(),
   ...detached,
   async fn() {
     assert.equal(await open().check(world.root), null);
@@ -68,6 +72,7 @@ Deno.test({
 
 Deno.test({
   name: "ray: a head that dies forgets its jobs, and what runs ends with its result",
+  ignore: ignored(),
   ...detached,
   async fn() {
     const { engine, said, stateOf, end } = driving(world);
@@ -83,4 +88,4 @@ Deno.test({
 });
 
 // Last: what was cancelled while it waited stays in the head's line until it has begun and seen that.
-engineCases("ray", () => world, { ignore });
+engineCases("ray", () => world, ignored);

@@ -10,13 +10,15 @@ import {
   type Written,
 } from "../../tracker/jobs/attempt/attempt_folder.ts";
 import { closeAttempt, watchLeases } from "../../tracker/jobs/attempt/lease.ts";
+import { ignoreUnless } from "../run/counts.ts";
 import { temporaryFolder } from "../temporary_folder.ts";
 import { attemptOf, driving, engineCases, type EngineWorld } from "../tracker/jobs/engine_cases.ts";
-import { startSlurm, unlessSlurm } from "../fixtures/slurm_cluster.ts";
+import { hasSlurm, NO_SLURM, startSlurm } from "../fixtures/slurm_cluster.ts";
 import { SlurmEngine } from "../../tracker/jobs/engines/slurm/slurm_engine.ts";
 
-const ignore = await unlessSlurm();
-const cluster = ignore ? null : await startSlurm();
+const there = await hasSlurm();
+const ignored = () => ignoreUnless(there, NO_SLURM);
+const cluster = there ? await startSlurm() : null;
 for (const [name, value] of Object.entries(cluster?.env ?? {})) Deno.env.set(name, value);
 globalThis.addEventListener("unload", () => cluster?.end());
 
@@ -40,7 +42,7 @@ const world: EngineWorld = {
   ...{ patience_ms: 60_000, log_bytes: 50_000_000, queue_runs: 6, queued: 200 },
 };
 
-const detached = { ignore, sanitizeOps: false, sanitizeResources: false };
+const detached = { sanitizeOps: false, sanitizeResources: false };
 
 /** Drives a job as a queue does, whatever its engine says, until an attempt of it has a result. */
 async function toItsEnd(line: string, at: (attempt: number) => Promise<void>): Promise<Written> {
@@ -72,6 +74,7 @@ async function toItsEnd(line: string, at: (attempt: number) => Promise<void>): P
 Deno.test({
   name:
     "slurm: a controller that is killed at submission, start, run or end leaves exactly one result",
+  ignore: ignored(),
   ...detached,
   async fn() {
     for (const moment of [0, 50, 2000, 4300]) {
@@ -101,6 +104,7 @@ Deno.test({
 
 Deno.test({
   name: "slurm: a node's daemon that is killed leaves what runs, and its result",
+  ignore: ignored(),
   ...detached,
   async fn() {
     const { engine, said, end } = driving(world);
@@ -116,6 +120,7 @@ Deno.test({
 Deno.test({
   name:
     "slurm: what is urgent takes the slots of what saves itself, and that is not begun again unasked",
+  ignore: ignored(),
   ...detached,
   async fn() {
     const low = driving(world);
@@ -141,6 +146,7 @@ Deno.test({
 
 Deno.test({
   name: "slurm: what cannot work is one sentence before anything is submitted",
+  ignore: ignored(),
   ...detached,
   async fn() {
     const check = (more: Partial<typeof options>, folder = root) =>
@@ -178,6 +184,7 @@ Deno.test({
 
 Deno.test({
   name: "slurm: cards are given as CUDA_VISIBLE_DEVICES",
+  ignore: ignored(),
   ...detached,
   async fn() {
     const { engine, said, end } = driving(world);
@@ -190,4 +197,4 @@ Deno.test({
 });
 
 // Last: a controller that is killed comes back with its books of some seconds ago, and these fill them.
-engineCases("slurm", () => world, { ignore });
+engineCases("slurm", () => world, ignored);

@@ -11,8 +11,8 @@ import { startChild } from "../../../python-backends/child/start_child.ts";
 import { LocalEngine } from "../../../tracker/jobs/engines/local/local_engine.ts";
 import { RayEngine } from "../../../tracker/jobs/engines/ray/ray_engine.ts";
 import { SlurmEngine } from "../../../tracker/jobs/engines/slurm/slurm_engine.ts";
-import { startRay, unlessRay } from "../../fixtures/ray_cluster.ts";
-import { startSlurm, unlessSlurm } from "../../fixtures/slurm_cluster.ts";
+import { hasRay, startRay } from "../../fixtures/ray_cluster.ts";
+import { hasSlurm, startSlurm } from "../../fixtures/slurm_cluster.ts";
 import { temporaryFolder } from "../../temporary_folder.ts";
 
 const JOBS = 15;
@@ -71,7 +71,7 @@ const slots = { cpu: 2, gpu: 0, memory_gb: null };
 const local = new LocalEngine(join(root, "books"), { slots, cards: [], machine: "here" });
 await measure("local", (n) => by(local, n));
 const deno = Deno.execPath();
-if (!await unlessSlurm()) {
+if (await hasSlurm()) {
   const cluster = await startSlurm();
   try {
     for (const [name, value] of Object.entries(cluster.env)) Deno.env.set(name, value);
@@ -82,7 +82,7 @@ if (!await unlessSlurm()) {
     cluster.end();
   }
 }
-if (!await unlessRay()) {
+if (await hasRay()) {
   const cluster = await startRay();
   try {
     const head = {
