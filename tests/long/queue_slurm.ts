@@ -4,7 +4,8 @@ import { join } from "node:path";
 import { execa } from "execa";
 import { emptyHome } from "../fixtures/notebook_run.ts";
 import { pareWords } from "../fixtures/programs.ts";
-import { startSlurm, unlessSlurm } from "../fixtures/slurm_cluster.ts";
+import { hasSlurm, NO_SLURM, startSlurm } from "../fixtures/slurm_cluster.ts";
+import { ignoreUnless } from "../run/counts.ts";
 import { temporaryFolder } from "../temporary_folder.ts";
 
 interface Row {
@@ -17,7 +18,7 @@ interface Row {
 
 Deno.test({
   name: "a study goes by the queue to a SLURM partition, and its results are in the store",
-  ignore: await unlessSlurm(),
+  ignore: ignoreUnless(await hasSlurm(), NO_SLURM),
   fn: async () => {
     const cluster = await startSlurm();
     try {

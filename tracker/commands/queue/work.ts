@@ -59,14 +59,19 @@ export async function enginesFor(
 /** States that somebody who does not look at the terminal wants to hear of. */
 const NOTABLE: ReadonlySet<string> = new Set(["done", "failed", "cancelled"]);
 
-/** Says what changed of each job since it was told last; `notable` hears what has ended or is blocked. */
+/**
+ * Says what changed of each job since it was told last, and once what an engine did not do; `notable`
+ * hears what has ended or is blocked.
+ */
 function teller(
   paths: QueuePaths,
   say: (line: string) => void,
   notable: (row: QueueRow) => Promise<void>,
 ) {
   const told = new Map<string, string>();
-  return async ({ queue }: Turn) => {
+  return async ({ queue, undone }: Turn) => {
+    for (const one of undone) if (told.get(one) === undefined) say(`note: ${one}`);
+    for (const one of undone) told.set(one, "");
     for (const row of queueRows(queue, paths, Date.now())) {
       const now = `${row.job_id}: ${row.state} (${row.reason})`;
       const before = told.get(row.job_id);

@@ -26,7 +26,7 @@ export interface DriveOptions {
   readonly signal: AbortSignal;
   /** Whether it ends once nothing is under way and nothing can begin. */
   readonly until_idle?: boolean;
-  /** After each turn that changed something. */
+  /** After each turn that changed something, or left something undone. */
   readonly onTurn?: (turn: Turn) => Promise<void> | void;
   /** Told of a job that does not get on, restarted or not. */
   readonly onStuck?: (job_id: string, evidence: string) => void;
@@ -114,7 +114,7 @@ export async function driveQueue(options: DriveOptions): Promise<void> {
       await disk.transact((queue) => watch(queue, Date.now()));
       changed = true;
     }
-    if (changed) await onTurn?.(taken);
+    if (changed || taken.undone.length > 0) await onTurn?.(taken);
     if (until_idle && !changed && isIdle(taken)) return;
     wait = changed ? FIRST_PAUSE_MS : Math.min(1.5 * wait, LONGEST_PAUSE_MS);
     await pause(paths.journal, changed ? LOOK_MS : wait, signal);
