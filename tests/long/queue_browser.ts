@@ -37,7 +37,6 @@ Deno.test({
         await item("EXP-004").dragTo(item("EXP-002"));
         await until("it was moved", async () => (await line())[0] === "EXP-004", 10_000);
         assert.deepEqual(await line(), ["EXP-004", "EXP-002", "EXP-003"]);
-        await page.waitForLoadState();
         await page.getByLabel("Up EXP-003").click();
         await until("it is up", async () => (await line())[1] === "EXP-003", 10_000);
         page.once("dialog", (dialog) => dialog.accept("waiting on Coding Agent"));

@@ -49,6 +49,8 @@ async function refresh() {
   document.dispatchEvent(new Event("refreshed"));
 }
 
+document.addEventListener("changed", () => void refresh());
+
 /** Calls at most once a while, and once more behind the last. */
 function seldom(work, ms) {
   let timer = null;

@@ -1,9 +1,9 @@
 /** The queue's page: buttons that change a job, and lines that are dragged to another place. */
 
-async function change(button, method, body) {
-  const line = button.closest("li");
+/** Asks for a change of a line's job; the page is then brought up to date where it stands. */
+async function change(line, address, method, body) {
   try {
-    const response = await fetch(button.dataset.job ?? button.dataset.hold, {
+    const response = await fetch(address, {
       method,
       ...(method === "DELETE" ? {} : {
         headers: { "content-type": "application/json" },
@@ -12,7 +12,8 @@ async function change(button, method, body) {
     });
     const answer = await response.json().catch(() => ({}));
     if (!response.ok) throw new Error(answer.error ?? `The board answered ${response.status}`);
-    location.reload();
+    document.activeElement?.blur(); // what is in use is not replaced
+    document.dispatchEvent(new Event("changed"));
   } catch (error) {
     const said = line.querySelector(".refusal") ?? document.createElement("p");
     said.className = "refusal";
@@ -25,11 +26,11 @@ async function change(button, method, body) {
 document.addEventListener("click", ({ target }) => {
   const button = target.closest("button[data-job], button[data-hold]");
   if (button === null) return;
-  if (button.dataset.job !== undefined) {
-    return void change(button, button.dataset.method, JSON.parse(button.dataset.change));
-  }
+  const { job, method, change: asked, hold: address } = button.dataset;
+  const line = button.closest("li");
+  if (job !== undefined) return void change(line, job, method, JSON.parse(asked));
   const hold = prompt("Why does it wait?");
-  if (hold) void change(button, "POST", { hold });
+  if (hold) void change(line, address, "POST", { hold });
 });
 
 let dragged = null;
@@ -47,7 +48,6 @@ document.addEventListener("drop", (event) => {
   const other = event.target.closest?.("li[data-drag]");
   if (!other || dragged === null || other === dragged) return;
   event.preventDefault();
-  const handle = dragged.querySelector("button");
-  handle.dataset.job = dragged.dataset.drag;
-  void change(handle, "POST", { priority: other.dataset.priority, before: other.dataset.id });
+  const { priority, id } = other.dataset;
+  void change(dragged, dragged.dataset.drag, "POST", { priority, before: id });
 });
