@@ -68,7 +68,7 @@ Deno.test(`${JOBS} jobs under ${KILLS} kills are each done once`, async () => {
   for (let n = 0; n < JOBS; n++) {
     const document = { model_name: "tiny", dataset: "tiny", max_trials: 1, seed: n };
     const slots = { cpu: 1, gpu: 0, memory_gb: null };
-    await submitStudy(disk, { paths, store }, document, { slots, submission_id: `job-${n}` });
+    await submitStudy(disk, paths, document, { slots, submission_id: `job-${n}` });
   }
   const under = (): Job[] => [...disk.current().under_way.values()];
   let killed = { drivers: 0, wrappers: 0, programs: 0 };

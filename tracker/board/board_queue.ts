@@ -52,6 +52,7 @@ export class BoardQueue implements AsyncDisposable {
   readonly #queues: readonly StoreQueue[];
   readonly #ending = new AbortController();
   readonly #driven: Promise<void>[] = [];
+  readonly #told = new Set<string>();
 
   constructor(stores: readonly string[], private readonly driving: Driving) {
     this.#queues = stores.map((store) => {
@@ -100,7 +101,7 @@ export class BoardQueue implements AsyncDisposable {
     const { slots } = this.driving;
     const asked = slots === undefined ? options : { ...options, slots };
     try {
-      const { study_id } = await submitStudy(queue.disk, queue, given, asked);
+      const { study_id } = await submitStudy(queue.disk, queue.paths, given, asked);
       return this.get(study_id)!;
     } catch (error) {
       // "Cannot find" is of the document here, not of an address: no 404.
@@ -140,23 +141,27 @@ export class BoardQueue implements AsyncDisposable {
     return this.#ask(study_id, (queue, job_id, at) => moveJob(queue, job_id, to, at));
   }
 
+  async #driveNow(paths: QueuePaths, onTurn?: (turn: Turn) => void): Promise<void> {
+    const engines = await this.driving.engines(paths);
+    const { programOf } = this.driving;
+    const { signal } = this.#ending;
+    const heard = onTurn === undefined ? {} : { onTurn };
+    await driveQueue({ paths, engines, programOf, signal, ...heard });
+  }
+
+  /** Of what goes wrong again every two seconds one line is enough. */
+  readonly #tell = (error: unknown): void => {
+    const said = error instanceof UsageError ? `pare: ${error.message}` : String(error);
+    if (!this.#told.has(said)) console.error(error instanceof UsageError ? said : error);
+    this.#told.add(said);
+  };
+
   async #drive({ paths }: StoreQueue, onTurn?: (turn: Turn) => void): Promise<void> {
     const { signal } = this.#ending;
     while (!signal.aborted) {
       const free = driverLock(paths);
       free?.release();
-      if (free !== null) {
-        const engines = await this.driving.engines(paths);
-        const { programOf } = this.driving;
-        await driveQueue({
-          paths,
-          engines,
-          programOf,
-          signal,
-          ...onTurn === undefined ? {} : { onTurn },
-        })
-          .catch((error) => console.error(error));
-      }
+      if (free !== null) await this.#driveNow(paths, onTurn).catch(this.#tell);
       await new Promise((resolve) => {
         const timer = setTimeout(resolve, AGAIN_MS);
         signal.addEventListener("abort", () => {

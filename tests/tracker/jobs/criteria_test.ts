@@ -39,6 +39,14 @@ Deno.test("decided means the whole interval; without it the value itself decides
   assert.equal(reason, "accuracy drop of s/t02 is 0.01 (-0.01 to 0.03)");
 });
 
+Deno.test("of a benchmark that was asked whole the difference itself decides, as in the study's own verdict", async () => {
+  const row = { trial_id: "s/t02", exact: true, value: 0.01, low: -0.0215, high: 0.0413 };
+  assert.equal((await judge("accuracy drop decided <= 0.02", row)).verdict, "met");
+  assert.equal((await judge("accuracy drop decided <= 0.005", row)).verdict, "not_met");
+  // Of a latency the same word of the row says nothing.
+  assert.equal((await judge("latency ratio decided <= 0.02", row)).verdict, "undecided");
+});
+
 Deno.test("no recommendation meets nothing, and what was not measured is undecided", async () => {
   assert.deepEqual(await judge("size ratio <= 0.4"), {
     verdict: "not_met",

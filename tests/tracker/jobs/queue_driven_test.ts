@@ -45,13 +45,14 @@ async function world(root: string): Promise<World> {
   const paths = queuePaths(store);
   const disk = new QueueDisk(paths.journal);
   const script = join(root, "program.ts");
+  await Deno.mkdir(root, { recursive: true });
   await Deno.writeTextFile(script, SCRIPT);
   const slots = { cpu: 1, gpu: 0, memory_gb: null };
   return {
     ...{ store, paths, disk },
     async submit(max_trials, options = {}) {
       const document = { model_name: "tiny", dataset: "tiny", max_trials };
-      return (await submitStudy(disk, { paths, store }, document, { slots, ...options })).job_id;
+      return (await submitStudy(disk, paths, document, { slots, ...options })).job_id;
     },
     async drive(work) {
       const engines = [new LocalEngine(paths.books, { slots, cards: [], machine: "test" })];
@@ -122,6 +123,19 @@ Deno.test("the death of a job's wrapper is seen, and the job is tried again", ()
     });
     assert.match(job(slow).reason, /vanished without a result/);
     assert.ok(job(slow).not_before! > Date.now() + 30_000, "it waits a minute");
+  }));
+
+Deno.test("a store that is moved takes its queue along; the same submission changes no document", () =>
+  inDirectory(async (root) => {
+    const first = await world(join(root, "here"));
+    const job_id = await first.submit(1, { submission_id: "once" });
+    assert.equal(await first.submit(3, { submission_id: "once" }), job_id);
+    await Deno.rename(join(root, "here"), join(root, "there"));
+    const moved = await world(join(root, "there"));
+    await moved.drive();
+    assert.equal(moved.job(job_id).state, "done", moved.job(job_id).reason);
+    const [row] = queueRows(moved.disk.current(), moved.paths, Date.now());
+    assert.equal(row!.store, moved.store);
   }));
 
 Deno.test("without its driver a job goes on, and the next driver takes its result", () =>

@@ -12,11 +12,12 @@ export function jobStands({ state, reason }: BoardJob): string {
 
 const ENDED_SHOWN = 20;
 
-function ends({ ends_at, ends_between }: BoardJob): string {
+function ends({ ends_at, ends_between, estimate_source, progress }: BoardJob): string {
   if (ends_at === null) return "";
   const left = (at: string) => duration(Math.max(0, (Date.parse(at) - Date.now()) / 1000));
   const between = ends_between === null ? "" : ` (${ends_between.map(left).join(" to ")})`;
-  return `ends in about ${left(ends_at)}${between}`;
+  const about = estimate_source === "usual" && progress === null ? "perhaps" : "about";
+  return `ends in ${about} ${left(ends_at)}${between}`;
 }
 
 function button(word: string, job: BoardJob, change: object | null): Markup {

@@ -48,12 +48,12 @@ function afterOf({ after = [], afterMet = [] }: PlaceOptions): Submission["after
 
 /** Puts a document in line and says so; gives the job. */
 export async function putInLine(given: unknown, options: PlaceOptions): Promise<string> {
-  const { store, paths, disk } = queuePlace(options.store);
+  const { paths, disk } = queuePlace(options.store);
   await checkHome(findHome(Deno.env.toObject(), options.store), true);
   for (const job of [...options.after ?? [], ...options.afterMet ?? []]) {
     jobNamed(disk.current(), job); // before anything is written
   }
-  const { job_id, study_id } = await submitStudy(disk, { paths, store }, given, {
+  const { job_id, study_id } = await submitStudy(disk, paths, given, {
     ...(options.priority === undefined ? {} : { priority: options.priority }),
     ...(options.title === undefined ? {} : { title: options.title }),
     ...(options.success === undefined ? {} : { success: options.success }),

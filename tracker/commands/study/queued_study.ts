@@ -9,7 +9,7 @@ import type { StudyRequestInput } from "../../../core/mod.ts";
 import { readWhole, writeWhole } from "../../../python-backends/whole_file.ts";
 import { afterwards } from "../../jobs/queue/checklist.ts";
 import { ownPaths, type ProgressFile } from "../../jobs/queue/queue_files.ts";
-import { QueuedWork } from "../../jobs/queue/queued_work.ts";
+import { AttemptWork } from "../../jobs/queue/queued_work.ts";
 import { progressText, type StudyProgress } from "../../show/view/study_progress.ts";
 import { runPaths } from "../../store/store_paths.ts";
 import { runStudyCommand } from "./run.ts";
@@ -29,7 +29,7 @@ function share({ done, of, seconds_left }: StudyProgress, began: number): number
 }
 
 async function run(): Promise<void> {
-  const work = QueuedWork.parse(readWhole(asked));
+  const work = AttemptWork.parse(readWhole(asked));
   const { store, study_id, document, cwd } = work;
   Deno.chdir(cwd);
   const began = performance.now();

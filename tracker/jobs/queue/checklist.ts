@@ -4,12 +4,13 @@ import { loadavg } from "node:os";
 import { resolve } from "node:path";
 import { execa } from "execa";
 import { kindOf, type Slots, UsageError } from "../../../core/mod.ts";
+import { availableMemory } from "../../../python-backends/memory.ts";
 import { PROJECT_ROOT } from "../../ground/home.ts";
 import { sha256File } from "../../ground/storage/file_hash.ts";
 import { checkStudy } from "../../lab/check_study.ts";
 import { openStore } from "../../store/store.ts";
 import type { QueuePaths } from "./queue_paths.ts";
-import type { QueuedWork } from "./queued_work.ts";
+import type { AttemptWork } from "./queued_work.ts";
 
 /** A line of the list. `ok` null: it was looked at and decides nothing. */
 export interface ChecklistLine {
@@ -34,7 +35,7 @@ function device({ cpu, gpu }: Slots): Found {
   return load > IDLE_CORES ? told(`${asked} asked for; ${busy}`) : fine(`${asked}; idle`);
 }
 
-async function commit({ code_commit }: QueuedWork): Promise<Found> {
+async function commit({ code_commit }: AttemptWork): Promise<Found> {
   const git = async (...words: string[]) =>
     await execa("git", ["-C", PROJECT_ROOT, ...words], { reject: false, stdin: "ignore" });
   const head = await git("rev-parse", "HEAD");
@@ -55,14 +56,14 @@ function isPath(name: string): boolean {
   return /^([/~]|\.{1,2}\/)|\.(gguf|jsonl?|ya?ml|csv|parquet)$/.test(name);
 }
 
-function model({ model_name, cwd }: QueuedWork): Found {
+function model({ model_name, cwd }: AttemptWork): Found {
   if (!isPath(model_name)) return told(`${model_name} is read as the study begins`);
   return existsSync(resolve(cwd, model_name.replace(/^~/, Deno.env.get("HOME") ?? "~")))
     ? fine(model_name)
     : lacking(`model missing: ${model_name}`);
 }
 
-async function data({ dataset, cwd, data_sha256 }: QueuedWork): Promise<Found> {
+async function data({ dataset, cwd, data_sha256 }: AttemptWork): Promise<Found> {
   const path = resolve(cwd, dataset);
   const there = statSync(path, { throwIfNoEntry: false })?.isFile() === true;
   if (!there) {
@@ -76,7 +77,7 @@ async function data({ dataset, cwd, data_sha256 }: QueuedWork): Promise<Found> {
     : lacking(`data changed: ${dataset} is not the file that was submitted`);
 }
 
-function knobs({ document }: QueuedWork): Found {
+function knobs({ document }: AttemptWork): Found {
   try {
     const request = checkStudy(JSON.parse(readFileSync(document, "utf8")), "study");
     return fine(`the document is one of kind ${kindOf(request).name}`);
@@ -89,7 +90,7 @@ function knobs({ document }: QueuedWork): Found {
 /** Bytes that a study begins with no less than. */
 const LEAST_BYTES = 1e9;
 
-function disk({ store }: QueuedWork): Found {
+function disk({ store }: AttemptWork): Found {
   const { bavail, bsize } = statfsSync(existsSync(store) ? store : resolve(store, ".."));
   const free = bavail * bsize;
   const said = `${(free / 1e9).toFixed(1)} GB free for ${store}`;
@@ -97,7 +98,7 @@ function disk({ store }: QueuedWork): Found {
 }
 
 function memory({ memory_gb }: Slots): Found {
-  const { available } = Deno.systemMemoryInfo();
+  const available = availableMemory();
   const said = `${(available / 1e9).toFixed(1)} GB available`;
   if (memory_gb === null) return told(`${said}; nobody said what it needs`);
   return available >= memory_gb * 1e9
@@ -117,7 +118,7 @@ function output({ root }: QueuePaths): Found {
 
 /** What is looked at before a job starts. */
 export async function beforehand(
-  work: QueuedWork,
+  work: AttemptWork,
   paths: QueuePaths,
   slots: Slots,
 ): Promise<ChecklistLine[]> {
@@ -134,7 +135,7 @@ export async function beforehand(
 }
 
 /** What is looked at after a study has ended; `ok` false is told and takes nothing back. */
-export async function afterwards({ store: root, study_id }: QueuedWork): Promise<ChecklistLine[]> {
+export async function afterwards({ store: root, study_id }: AttemptWork): Promise<ChecklistLine[]> {
   await using store = await openStore(root, { write: false });
   const [row] = await store.ask(
     "SELECT s.stop, (SELECT count(*) FROM trials t WHERE t.study_id = s.study_id AND " +

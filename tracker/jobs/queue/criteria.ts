@@ -75,7 +75,7 @@ export async function judgeCriterion(
   const asked = Parsed.parse(criterion.parsed);
   const { value, low, high } = MEASURES[asked.measure];
   const [row] = await store.ask(
-    `SELECT trial_id, decision, ${value} AS value, ${low ?? "NULL"} AS low, ${
+    `SELECT trial_id, decision, exact, ${value} AS value, ${low ?? "NULL"} AS low, ${
       high ?? "NULL"
     } AS high ` +
       "FROM recommended WHERE study_id = $study",
@@ -91,7 +91,9 @@ export async function judgeCriterion(
     return { verdict: "undecided", reason: `${asked.measure} of ${trial} was not measured` };
   }
   const shown = `${asked.measure} of ${trial} is ${figure(point)}`;
-  if (!asked.decided) {
+  // Of a benchmark that was asked whole the difference itself is known.
+  const whole = asked.measure === "accuracy drop" && row["exact"] === true;
+  if (!asked.decided || whole) {
     return { verdict: holds(point, asked) ? "met" : "not_met", reason: shown };
   }
   if (Number.isNaN(from) || Number.isNaN(to)) {

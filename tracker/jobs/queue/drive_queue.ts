@@ -59,8 +59,8 @@ function unjudged(queue: Queue): Job[] {
   );
 }
 
-async function verdictsOf(job: Job): Promise<JobEvent[]> {
-  const { store: root, study_id } = QueuedWork.parse(job.work);
+async function verdictsOf({ store: root }: QueuePaths, job: Job): Promise<JobEvent[]> {
+  const { study_id } = QueuedWork.parse(job.work);
   await using store = await openStore(root, { write: false });
   const events: JobEvent[] = [];
   for (const [index, criterion] of job.asked.success.entries()) {
@@ -105,16 +105,23 @@ export async function driveQueue(options: DriveOptions): Promise<void> {
   while (!signal.aborted) {
     const taken = await turn({ clock: Date.now, disk, files, engines });
     let { changed } = taken;
+    const undone = [...taken.undone];
     for (const job of unjudged(taken.queue)) {
-      const events = await verdictsOf(job);
-      await disk.transact(() => events);
-      changed = true;
+      try {
+        const events = await verdictsOf(paths, job);
+        await disk.transact(() => events);
+        changed = true;
+      } catch (error) { // a store that cannot be asked now: the next turn asks again
+        undone.push(
+          `Cannot judge ${job.job_id}: ${error instanceof Error ? error.message : error}`,
+        );
+      }
     }
     if (watch(taken.queue, Date.now()).length > 0) {
       await disk.transact((queue) => watch(queue, Date.now()));
       changed = true;
     }
-    if (changed || taken.undone.length > 0) await onTurn?.(taken);
+    if (changed || undone.length > 0) await onTurn?.({ ...taken, undone });
     if (until_idle && !changed && isIdle(taken)) return;
     wait = changed ? FIRST_PAUSE_MS : Math.min(1.5 * wait, LONGEST_PAUSE_MS);
     await pause(paths.journal, changed ? LOOK_MS : wait, signal);

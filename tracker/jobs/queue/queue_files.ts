@@ -4,8 +4,8 @@ import { readWhole, writeWhole } from "../../../python-backends/whole_file.ts";
 import { seenAttempt } from "../attempt/attempt_state.ts";
 import { closeAttempt, watchLeases } from "../attempt/lease.ts";
 import { beforehand } from "./checklist.ts";
-import { attemptFolder, type QueuePaths } from "./queue_paths.ts";
-import { QueuedWork } from "./queued_work.ts";
+import { attemptFolder, jobDocument, type QueuePaths } from "./queue_paths.ts";
+import { type AttemptWork, QueuedWork } from "./queued_work.ts";
 
 /** How far an attempt is, in its folder, by its own program. */
 export interface ProgressFile {
@@ -57,7 +57,11 @@ export function queueFiles(paths: QueuePaths, programOf: ProgramOf): AttemptFile
   return {
     async prepare(job: Job, attempt: number, id: string) {
       const folder = folderOf({ job_id: job.job_id, attempt });
-      const work = QueuedWork.parse(job.work);
+      const work: AttemptWork = {
+        ...QueuedWork.parse(job.work),
+        store: paths.store,
+        document: jobDocument(paths, job.asked.submission_id),
+      };
       const lines = await beforehand(work, paths, job.slots);
       writeWhole(ownPaths(folder).checklist, { before: lines });
       const lacking = lines.find(({ ok }) => ok === false);

@@ -4,6 +4,7 @@ import { join } from "node:path";
 export function queuePaths(store: string) {
   const root = join(store, "queue");
   return {
+    store,
     root,
     journal: join(root, "journal.jsonl"),
     /** Held by the process that drives the queue. */

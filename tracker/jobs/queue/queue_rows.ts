@@ -57,14 +57,14 @@ function times(eta: Eta | null) {
   };
 }
 
-function common(queue: Queue, job: Job) {
+function common(queue: Queue, { store }: QueuePaths, job: Job) {
   const { job_id, asked, priority, state, work, submitted, attempts, verdicts } = job;
   const { seconds, source } = estimateOf(queue, job);
   const word = (name: string) => String(work[name] ?? "");
   const last = attempts.at(-1);
   return {
     ...{ job_id, title: asked.title, priority, state, submitted_at: iso(submitted) },
-    ...{ study_id: word("study_id"), store: word("store"), model_name: word("model_name") },
+    ...{ study_id: word("study_id"), store, model_name: word("model_name") },
     ...{ dataset: word("dataset"), kind: word("kind"), attempt: last?.number ?? 0 },
     ...{ engine: last?.engine ?? asked.engine, machine: last?.machine ?? null },
     ...{ estimate_seconds: seconds, estimate_source: source },
@@ -92,7 +92,7 @@ export function queueRows(queue: Queue, paths: QueuePaths, now: number): QueueRo
       : readProgress(attemptFolder(paths, job.job_id, attempt.number));
     const place = attempt === null ? queue.lines[job.priority].indexOf(job) + 1 : 0;
     return {
-      ...common(queue, job),
+      ...common(queue, paths, job),
       ...{ section, place, reason: wait?.reason ?? job.reason, ...times(eta) },
       ...{ progress: shares.get(job.job_id) ?? null, progress_said: said?.said ?? null },
     };
@@ -104,7 +104,7 @@ export function queueRows(queue: Queue, paths: QueuePaths, now: number): QueueRo
     ...list.queued.map((one) => row("queued", one)),
     ...list.blocked.map((one) => row("blocked", one)),
     ...ended.map((job): QueueRow => ({
-      ...common(queue, job),
+      ...common(queue, paths, job),
       ...{ section: "ended", place: 0, reason: job.reason, progress: null, progress_said: null },
       ...{ begins_at: null, ends_at: iso(job.ended!), ends_between: null },
     })),

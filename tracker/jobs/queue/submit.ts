@@ -87,6 +87,12 @@ function freeName(queue: Queue, store: string, name: string): string {
   for (let n = 2;; n++) if (!taken(`${name}-${n}`)) return `${name}-${n}`;
 }
 
+/** The job of a submission that the queue has; null: it has none. */
+function submittedBefore(queue: Queue, submission_id: string): Submitted | null {
+  const job = queue.jobs.get(queue.submissions.get(submission_id) ?? "");
+  return job === undefined ? null : { job_id: job.job_id, study_id: String(job.work["study_id"]) };
+}
+
 /**
  * Checks a study's document as `pare run` does and puts it in line. The same `submission_id` again adds
  * nothing.
@@ -95,16 +101,17 @@ function freeName(queue: Queue, store: string, name: string): string {
  */
 export async function submitStudy(
   disk: QueueDisk,
-  { paths, store }: { paths: QueuePaths; store: string },
+  paths: QueuePaths,
   given: unknown,
   options: QueueOptions,
 ): Promise<Submitted> {
   const request = checkStudy(given, "study");
   await checkSubmitted(request);
   const { submission_id = crypto.randomUUID(), title, priority = "P1", after = [] } = options;
-  const document = jobDocument(paths, submission_id);
+  const there = submittedBefore(disk.current(), submission_id);
+  if (there !== null) return there;
   // What was given, not what defaults made of it: the study infers what is not said.
-  writeWhole(document, given);
+  writeWhole(jobDocument(paths, submission_id), given);
   const { model_name, dataset } = request;
   const kind = kindOf(request).name;
   const data_sha256 = await hashOf(dataset);
@@ -122,10 +129,9 @@ export async function submitStudy(
   const name = studyName(request, new Date());
   const queue = await disk.transact((queue) => {
     if (queue.submissions.has(submission_id)) return [];
-    const study_id = freeName(queue, store, name);
+    const study_id = freeName(queue, paths.store, name);
     const work: QueuedWork = {
-      ...{ study_id, kind, model_name, dataset, store, document, data_sha256, code_commit },
-      cwd: Deno.cwd(),
+      ...{ study_id, kind, model_name, dataset, data_sha256, code_commit, cwd: Deno.cwd() },
     };
     const queue_id = crypto.randomUUID().slice(0, 8);
     const submitted = submitJob(queue, { ...submission, work, study: study_id }, at);
@@ -136,12 +142,11 @@ export async function submitStudy(
     );
     return [...openQueue(queue, queue_id, at), ...submitted, ...held];
   });
-  const job_id = queue.submissions.get(submission_id)!;
-  return { job_id, study_id: String(queue.jobs.get(job_id)!.work["study_id"]) };
+  return submittedBefore(queue, submission_id)!;
 }
 
 /** The same by the store's folder alone. */
 export function submitTo(store: string, given: unknown, options: QueueOptions): Promise<Submitted> {
   const paths = queuePaths(store);
-  return submitStudy(new QueueDisk(paths.journal), { paths, store }, given, options);
+  return submitStudy(new QueueDisk(paths.journal), paths, given, options);
 }

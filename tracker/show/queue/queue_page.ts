@@ -7,11 +7,20 @@ function seconds(from: number, to: string): number {
   return Math.max(0, (Date.parse(to) - from) / 1000);
 }
 
+/** How long a job takes, and how that is known. */
+const TAKES: Readonly<Record<QueueRow["estimate_source"], (time: string) => string>> = {
+  measured: (time) => `about ${time}, as earlier ones took`,
+  said: (time) => `about ${time}, as was said`,
+  budget: (time) => `at most ${time}, its budget`,
+  usual: (time) => `perhaps ${time}, a rule of thumb`,
+};
+
 /** When a job ends, as far as anybody can say. */
 function eta(row: QueueRow, now: number): string {
   if (row.ends_at === null) return "";
   const between = row.ends_between?.map((end) => duration(seconds(now, end))).join(" to ");
-  return `, ends in about ${duration(seconds(now, row.ends_at))}${
+  const about = row.estimate_source === "usual" && row.progress === null ? "perhaps" : "about";
+  return `, ends in ${about} ${duration(seconds(now, row.ends_at))}${
     between === undefined ? "" : ` (${between})`
   }`;
 }
@@ -26,9 +35,8 @@ function running(row: QueueRow, now: number): string {
 }
 
 function queued(row: QueueRow, at: number): string {
-  return `${at}. ${row.job_id}: ${row.title} (about ${
-    duration(row.estimate_seconds)
-  }; ${row.reason})`;
+  const takes = TAKES[row.estimate_source](duration(row.estimate_seconds));
+  return `${at}. ${row.job_id}: ${row.title} (${takes}; ${row.reason})`;
 }
 
 const MARKS: Readonly<Record<string, string>> = { done: "x", failed: "!", cancelled: "-" };
