@@ -1,13 +1,5 @@
 import type { Slots } from "../../../core/jobs/engine.ts";
 
-export const NO_SLOTS: Slots = { cpu: 0, gpu: 0, memory_gb: 0 };
-
-/** Slots together, or what is left of the first; memory that nobody told counts as none. */
-export function addSlots(a: Slots, b: Slots, sign: 1 | -1 = 1): Slots {
-  const memory = (a.memory_gb ?? 0) + sign * (b.memory_gb ?? 0);
-  return { cpu: a.cpu + sign * b.cpu, gpu: a.gpu + sign * b.gpu, memory_gb: memory };
-}
-
 /** The most of each that one of them has. */
 export function largestOf(all: readonly Slots[]): Slots {
   const most = (of: (slots: Slots) => number) => Math.max(0, ...all.map(of));

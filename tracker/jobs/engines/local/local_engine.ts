@@ -29,7 +29,8 @@ import {
 import { endOf, settled } from "../../attempt/attempt_state.ts";
 import { livesHere, readLease } from "../../attempt/lease.ts";
 import { hasWrapper } from "../../attempt/remains.ts";
-import { addSlots, lacks, NO_SLOTS } from "../slots.ts";
+import { minus, NO_SLOTS, plus } from "../../../../core/jobs/slots.ts";
+import { lacks } from "../slots.ts";
 import { wrapperWords } from "../wrapper_words.ts";
 import type { Devices } from "./devices.ts";
 
@@ -144,8 +145,8 @@ export class LocalEngine implements Engine, Disposable {
 
   capacity() {
     const { slots: total, machine } = this.devices;
-    const taken = this.#entries().reduce((sum, { slots }) => addSlots(sum, slots), NO_SLOTS);
-    return Promise.resolve({ total, free: addSlots(total, taken, -1), largest: total, machine });
+    const taken = this.#entries().reduce((sum, { slots }) => plus(sum, slots), NO_SLOTS);
+    return Promise.resolve({ total, free: minus(total, taken), largest: total, machine });
   }
 
   find(id: string): Promise<Handle[]> {

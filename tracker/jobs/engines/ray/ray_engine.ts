@@ -17,12 +17,13 @@ import {
   readAsked,
   readLog,
   readRequest,
-  writeRequest,
 } from "../../attempt/attempt_folder.ts";
 import { endOf, settled } from "../../attempt/attempt_state.ts";
 import { readLease } from "../../attempt/lease.ts";
 import { probe } from "../probe.ts";
-import { addSlots, lacks, largestOf, NO_SLOTS } from "../slots.ts";
+import { takeOn } from "../take_on.ts";
+import { minus, NO_SLOTS, plus } from "../../../../core/jobs/slots.ts";
+import { largestOf } from "../slots.ts";
 import { wrapperWords } from "../wrapper_words.ts";
 import { askRay, documentOf, type RayHead } from "./ask_ray.ts";
 
@@ -125,18 +126,7 @@ export class RayEngine implements Engine {
   async submit(attempt: Attempt): Promise<Handle> {
     const { id, folder, slots, env } = attempt;
     const submission_id = attemptName(attempt);
-    const { largest } = await this.capacity();
-    const lacking = lacks(slots, largest);
-    if (lacking !== null) {
-      throw new EngineError(
-        "refused",
-        `Cannot run ${id} on ${this.name}: it needs ${lacking} that its largest machine has`,
-      );
-    }
-    writeRequest(attempt);
-    const begun = endOf(folder) !== null || readLease(folder) !== null ||
-      readAsked(folder) === "cancel";
-    if (begun) return folder;
+    if (takeOn(this.name, attempt, (await this.capacity()).largest)) return folder;
     const what = `submit ${id} to ${this.name}`;
     const answer = await askRay(what, this.options.head, "/api/jobs/", {
       submission_id,
@@ -218,8 +208,8 @@ export class RayEngine implements Engine {
         ...{ cpu: CPU?.[n] ?? 0, gpu: GPU?.[n] ?? 0, memory_gb: (memory?.[n] ?? 0) / 1e9 },
       }));
     const [used, all] = [slots(0), slots(1)];
-    const total = all.reduce((sum, one) => addSlots(sum, one), NO_SLOTS);
-    const free = used.reduce((left, one) => addSlots(left, one, -1), total);
+    const total = all.reduce((sum, one) => plus(sum, one), NO_SLOTS);
+    const free = used.reduce((left, one) => minus(left, one), total);
     return { total, free, largest: largestOf(all), machine: this.options.machine ?? "ray" };
   }
 

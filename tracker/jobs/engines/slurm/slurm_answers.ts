@@ -1,6 +1,7 @@
 /** What SLURM's programs print, of any version of the last ten years: texts of chosen columns, no JSON. */
 import type { EngineState, Slots } from "../../../../core/jobs/engine.ts";
-import { addSlots, largestOf, NO_SLOTS } from "../slots.ts";
+import { minus, NO_SLOTS, plus } from "../../../../core/jobs/slots.ts";
+import { largestOf } from "../slots.ts";
 
 /** Columns of squeue: no name of ours holds the bar, and a folder stands last. */
 export const COLUMNS = "%i|%j|%T|%r|%Z";
@@ -107,8 +108,8 @@ export function capacityOf(printed: string, partition: string | null) {
     const all = slots("CPUTot", "Gres", "RealMemory");
     machines.push(all);
     if (/DOWN|DRAIN|FAIL|NOT_RESPONDING|\*/.test(field.get("State") ?? "")) continue;
-    total = addSlots(total!, all);
-    free = addSlots(free!, addSlots(all, slots("CPUAlloc", "GresUsed", "AllocMem"), -1));
+    total = plus(total!, all);
+    free = plus(free!, minus(all, slots("CPUAlloc", "GresUsed", "AllocMem")));
   }
   return { total: total!, free: free!, largest: largestOf(machines) };
 }

@@ -18,12 +18,11 @@ import {
   readAsked,
   readLog,
   readRequest,
-  writeRequest,
 } from "../../attempt/attempt_folder.ts";
 import { endOf, settled } from "../../attempt/attempt_state.ts";
 import { readLease } from "../../attempt/lease.ts";
 import { probe } from "../probe.ts";
-import { lacks } from "../slots.ts";
+import { takeOn } from "../take_on.ts";
 import { wrapperWords } from "../wrapper_words.ts";
 import { askSlurm } from "./ask_slurm.ts";
 import {
@@ -112,19 +111,10 @@ export class SlurmEngine implements Engine {
   }
 
   async submit(attempt: Attempt): Promise<Handle> {
-    const { id, folder, slots, env } = attempt;
+    const { id, folder, env } = attempt;
     const name = attemptName(attempt);
-    const { largest } = await this.capacity();
-    const lacking = lacks(slots, largest);
-    if (lacking !== null) {
-      throw new EngineError(
-        "refused",
-        `Cannot run ${id} on ${this.name}: it needs ${lacking} that its largest machine has`,
-      );
-    }
-    writeRequest(attempt);
-    const begun = endOf(folder) !== null || readLease(folder) !== null ||
-      readAsked(folder) === "cancel" || (await this.#list([`--name=${name}`])).length > 0;
+    const begun = takeOn(this.name, attempt, (await this.capacity()).largest) ||
+      (await this.#list([`--name=${name}`])).length > 0;
     if (!begun) {
       await askSlurm(`submit ${id} to ${this.name}`, [
         "sbatch",

@@ -1,0 +1,24 @@
+import { type Attempt, EngineError, type Slots } from "../../../core/jobs/engine.ts";
+import { readAsked, writeRequest } from "../attempt/attempt_folder.ts";
+import { endOf } from "../attempt/attempt_state.ts";
+import { readLease } from "../attempt/lease.ts";
+import { lacks } from "./slots.ts";
+
+/**
+ * Writes down what a cluster is to run. Gives whether that is over already, as it has begun or was taken
+ * back: then nothing more is submitted.
+ *
+ * @throws EngineError where no machine of the cluster has its slots.
+ */
+export function takeOn(engine: string, attempt: Attempt, largest: Slots): boolean {
+  const { id, folder, slots } = attempt;
+  const lacking = lacks(slots, largest);
+  if (lacking !== null) {
+    throw new EngineError(
+      "refused",
+      `Cannot run ${id} on ${engine}: it needs ${lacking} that its largest machine has`,
+    );
+  }
+  writeRequest(attempt);
+  return endOf(folder) !== null || readLease(folder) !== null || readAsked(folder) === "cancel";
+}
