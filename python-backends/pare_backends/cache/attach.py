@@ -7,6 +7,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 import torch
@@ -19,6 +20,9 @@ from pare_backends.failures import CallFailure
 
 LEFT_BY_ROUNDING = 1e-3
 """Of what a token that is seen changes: a mixture sums in another order for other neighbours."""
+
+
+GATHERED: ContextVar[list[CachePolicy] | None] = ContextVar("pare_gathered_policies", default=None)
 
 
 class KeepsAll:
@@ -43,6 +47,10 @@ def attach_policy(model: Any, policy: CachePolicy) -> Any:
     raises: CallFailure "invalid" where the model keeps anything but keys and values of all tokens,
     or does not follow a mask, or computes its attention in a way of its own
     """
+    gathered = GATHERED.get()
+    if gathered is not None:
+        gathered.append(policy)
+        return model
     if policy_of(model) is not None:
         raise TypeError("the model has a policy already")
     why = obstacle(model, policy)
@@ -59,10 +67,13 @@ def attach_policy(model: Any, policy: CachePolicy) -> Any:
         module: Any, arguments: tuple[Any, ...], named: dict[str, Any]
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:
         bound = dict(zip(taken, arguments, strict=False)) | named
-        if isinstance(policy, ByPlace):
-            return (), _masked(policy, model, bound)
-        bound = _chosen(policy, model, bound)
-        passes.append(UNDER_WAY.set(Pass(policy, bound["past_key_values"])))
+        followed: CachePolicy = getattr(
+            model, ATTRIBUTE
+        )  # `running_with` puts another in its place
+        if isinstance(followed, ByPlace):
+            return (), _masked(followed, model, bound)
+        bound = _chosen(followed, model, bound)
+        passes.append(UNDER_WAY.set(Pass(followed, bound["past_key_values"])))
         return (), bound
 
     def after(*_: Any) -> None:
@@ -73,6 +84,30 @@ def attach_policy(model: Any, policy: CachePolicy) -> Any:
     model.register_forward_hook(after, always_call=True)
     setattr(model, ATTRIBUTE, policy)
     return model
+
+
+@contextmanager
+def running_with(model: Any, policy: CachePolicy) -> Iterator[None]:
+    """The model follows another policy meanwhile, both of them by what was read."""
+    own = policy_of(model)
+    if own is None or isinstance(own, ByPlace) or isinstance(policy, ByPlace):
+        raise TypeError("a policy takes another's place where both go by what was read")
+    setattr(model, ATTRIBUTE, policy)
+    try:
+        yield
+    finally:
+        setattr(model, ATTRIBUTE, own)
+
+
+@contextmanager
+def gathered_policies() -> Iterator[list[CachePolicy]]:
+    """Policies that would be attached meanwhile, in their order; none is."""
+    found: list[CachePolicy] = []
+    token = GATHERED.set(found)
+    try:
+        yield found
+    finally:
+        GATHERED.reset(token)
 
 
 def obstacle(model: Any, policy: CachePolicy) -> str | None:

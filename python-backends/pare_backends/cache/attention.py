@@ -30,24 +30,33 @@ class Pass:
 
     def decide(self, module: Any, queries: torch.Tensor, scaling: float | None) -> None:
         """Lets the policy choose among the keys of a layer."""
-        layer: KeptLayer = self.cache.layers[module.layer_idx]
-        decides = not layer.begun or self.policy.when == "each_step"
-        layer.begun = True
-        if not decides:
-            return
-        keys: Any = layer.keys
-        seen = Seen(
-            layer=module.layer_idx,
-            layers=len(self.cache.layers),
-            queries=queries,
-            keys=keys,
-            values=layer.values,  # type: ignore[arg-type]
-            scaling=queries.shape[-1] ** -0.5 if scaling is None else scaling,
-            places=layer.places.to(keys.device),
-            read=layer.read,
-            marks=layer.marks,
-        )
-        layer.cut(self.policy.keep(seen))
+        scaled = queries.shape[-1] ** -0.5 if scaling is None else scaling
+        let_decide(self.policy, self.cache, module.layer_idx, queries, scaled)
+
+
+def let_decide(
+    policy: CachePolicy, cache: Any, index: int, queries: torch.Tensor, scaling: float
+) -> None:
+    """Lets a policy choose among the keys that a layer of its cache has just read, where it decides
+    now. queries: (B, H, T, D)"""
+    layer: KeptLayer = cache.layers[index]
+    decides = not layer.begun or policy.when == "each_step"
+    layer.begun = True
+    if not decides:
+        return
+    keys: Any = layer.keys
+    seen = Seen(
+        layer=index,
+        layers=len(cache.layers),
+        queries=queries,
+        keys=keys,
+        values=layer.values,  # type: ignore[arg-type]
+        scaling=scaling,
+        places=layer.places.to(keys.device),
+        read=layer.read,
+        marks=layer.marks,
+    )
+    layer.cut(policy.keep(seen))
 
 
 UNDER_WAY: ContextVar[Pass | None] = ContextVar("pare_cache_pass", default=None)

@@ -141,5 +141,10 @@ def policy_of(model: Any) -> CachePolicy | None:
 def chooses_by_content(model: Any) -> bool:
     """Whether what the model keeps depends on what it has read: one pass over a whole text then
     says nothing of what follows a decision."""
-    found = policy_of(model)
-    return found is not None and not isinstance(found, ByPlace)
+    return shares_prompts(policy_of(model))
+
+
+def shares_prompts(policy: CachePolicy | None) -> bool:
+    """Whether a policy decides at the end of a prompt that it has read with full attention, so that
+    it may be read once for several."""
+    return policy is not None and not isinstance(policy, ByPlace)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import copy
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import torch
 from transformers.cache_utils import DynamicCache
 
-from pare_backends.cache.kept import forked, kept_cache
-from pare_backends.cache.policy import policy_of
+from pare_backends.cache.attach import running_with
+from pare_backends.cache.attention import let_decide
+from pare_backends.cache.kept import KeptLayer, forked, kept_cache
+from pare_backends.cache.policy import CachePolicy, Seen, When, policy_of
 
 
 @torch.no_grad()
@@ -25,6 +28,45 @@ def read_context(model: Any, tokens: torch.Tensor) -> Any:
     for layer in cache.layers:
         layer.begun = True
     return cache
+
+
+class _Several:
+    """A policy that reads a prompt for others: each decides of the same queries and keys, into a
+    cache of its own. It keeps nothing itself."""
+
+    when: When = "after_prompt"
+
+    def __init__(self, model: Any, policies: Sequence[CachePolicy]) -> None:
+        self.policies = policies
+        self.caches = [kept_cache(DynamicCache(config=model.config), one) for one in policies]
+
+    def keep(self, seen: Seen) -> torch.Tensor:
+        for policy, cache in zip(self.policies, self.caches, strict=True):
+            cache.layers[seen.layer].update(seen.keys, seen.values)
+            let_decide(policy, cache, seen.layer, seen.queries, seen.scaling)
+        return torch.zeros_like(seen.places, dtype=torch.bool)
+
+    def words(self) -> str:
+        return "; ".join(one.words() for one in self.policies)
+
+
+@torch.no_grad()
+def read_contexts(model: Any, policies: Sequence[CachePolicy], tokens: torch.Tensor) -> list[Any]:
+    """The caches of a context after the decision of each of several policies, from one pass: what
+    `read_context` gives under each. All of them decide after the prompt, of full attention.
+
+    tokens: (B, T) int64, of a model that has such a policy
+    """
+    several = _Several(model, policies)
+    with running_with(model, several):
+        read = read_context(model, tokens)
+    for cache in several.caches:
+        for index, layer in enumerate(read.layers):
+            if not isinstance(layer, KeptLayer):  # one that no policy cuts, such as a window's
+                cache.layers[index] = copy.copy(layer)
+            else:
+                cache.layers[index].begun = True
+    return several.caches
 
 
 @torch.no_grad()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -28,6 +28,7 @@ from pare_backends.evaluation.tasks.wire_task import SampleSelection, WireTask
 from pare_backends.failures import CallFailure
 from pare_backends.kept_memory import keep_freed_memory
 from pare_backends.measuring.answering import (
+    BesideSetting,
     EvaluationRuntime,
     Opened,
     OriginalModel,
@@ -70,6 +71,9 @@ class EvaluateRequest:
     """The original's own answers are scored, and none is generated but by the original."""
     evict_after: Literal["context"] | None = None
     """A cache is cut after each sample's context, and what follows alone is scored."""
+    beside: list[BesideSetting] = field(default_factory=list)
+    """Other settings of the same weights, whose answers to prompts that are read are kept for their
+    own evaluations."""
 
 
 @dataclass(frozen=True)

@@ -56,19 +56,32 @@ class Answers:
 
         Both are kept as JSON, so a tuple comes back as a list. It answers `count` requests.
         """
-        text = json.dumps([self._machine, asked], separators=(",", ":"))
-        key = hashlib.sha256(text.encode()).hexdigest()
-        if key in self._known:
-            self.reused += count
-            return self._known[key]
+        found = self.known(asked, count)
+        if found is not None:
+            return found
         started = time.perf_counter()
         answer = compute()
         seconds = time.perf_counter() - started
-        if self._path is not None:
-            line = json.dumps([key, answer, seconds], allow_nan=False) + "\n"
-            with self._writing, self._path.open("a", encoding="utf-8") as file:
-                file.write(line)
+        self.keep(asked, answer, seconds)
         return answer, seconds
+
+    def known(self, asked: Any, count: int = 0) -> tuple[Any, float] | None:
+        """The answer that an earlier evaluation gave and its seconds; None: there is none."""
+        found = self._known.get(self._key(asked))
+        self.reused += count if found is not None else 0
+        return found
+
+    def keep(self, asked: Any, answer: Any, seconds: float) -> None:
+        """Writes an answer, where there is a file."""
+        if self._path is None:
+            return
+        line = json.dumps([self._key(asked), answer, seconds], allow_nan=False) + "\n"
+        with self._writing, self._path.open("a", encoding="utf-8") as file:
+            file.write(line)
+
+    def _key(self, asked: Any) -> str:
+        text = json.dumps([self._machine, asked], separators=(",", ":"))
+        return hashlib.sha256(text.encode()).hexdigest()
 
 
 def split_apart(rows: Sequence[int], apart: Sequence[Container[int]] = ()) -> list[list[int]]:

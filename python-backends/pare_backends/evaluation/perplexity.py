@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Container, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -37,6 +37,8 @@ from pare_backends.progress import Report
 
 if TYPE_CHECKING:
     import torch
+
+    from pare_backends.evaluation.packed.shared_prompts import Beside
 
 SEPARATOR = "\n\n"
 SHORTEST_WINDOW = 2
@@ -80,6 +82,8 @@ class TextReader:
     """The original in memory; None: it is loaded where something that it says is not kept."""
     evict_after: str = ""
     """`context`: the first half of a window is read, and cut, before the other is scored."""
+    beside: Sequence[Beside] = ()
+    """Other policies that are asked the same of what is read."""
 
 
 def run_perplexity(
@@ -115,10 +119,8 @@ def ask_windows(asking: TaskRows, reader: TextReader) -> AskedTask:
         for start in range(0, len(part), per_batch):
             numbers = part[start : start + per_batch]
             batch = [every[row] for row in numbers]
-            said, taken = answers.once(
-                ["windows", batch, *against, *cut_after],
-                len(batch),
-                functools.partial(read_batch, task.task, model, batch, numbers, original, context),
+            said, taken = _said(reader, ["windows", batch, *against, *cut_after], batch, context)(
+                functools.partial(read_batch, task.task, model, batch, numbers, original, context)
             )
             for number, one in zip(numbers, said, strict=True):
                 loss, *far = one if isinstance(one, list) else [one]
@@ -161,6 +163,22 @@ def ask_windows(asking: TaskRows, reader: TextReader) -> AskedTask:
     )
 
 
+def _said(
+    reader: TextReader, asked: list[Any], batch: Sequence[Sequence[int]], context: int
+) -> Callable[[Callable[..., list[Any]]], tuple[list[Any], float]]:
+    """What gets the answers to a batch, and the seconds that it took, from what computes them; it
+    is given the cut cache of their contexts where the model goes by what it reads."""
+    if not chooses_by_content(reader.model):
+        return functools.partial(reader.answers.once, asked, len(batch))
+    import torch
+
+    from pare_backends.evaluation.packed.shared_prompts import SharedPrompts
+
+    tokens = torch.tensor([list(one) for one in batch], device=reader.model.device)
+    shared = SharedPrompts(reader.model, reader.answers, reader.beside)
+    return functools.partial(shared.once, asked, len(batch), tokens[:, : context - 1])
+
+
 def _sample(
     name: str,
     row: int,
@@ -195,14 +213,16 @@ def read_batch(
     numbers: Sequence[int],
     original: Original | None,
     context: int = 1,
+    cache: Any = None,
 ) -> list[Any]:
     """The loss of each window after its context, beside its distance to the original where that is
-    given; or the failure that names the window whose loss is no number."""
+    given; or the failure that names the window whose loss is no number. cache: of the contexts but
+    for their last tokens, where a policy cut it"""
     served = getattr(model, "window_losses", None)  # a model behind a server
     if served is not None:
         losses, said = served(batch), None
     else:
-        logits = window_logits(model, batch, context)
+        logits = window_logits(model, batch, context, cache)
         losses = losses_of(logits, batch, context)
         said = None if original is None else logits
     bad = [number for number, loss in zip(numbers, losses, strict=True) if not math.isfinite(loss)]
@@ -228,19 +248,20 @@ def _far(
     return window_distance(logits, window[context - 1 :], said)
 
 
-def window_logits(model: Any, batch: Sequence[Sequence[int]], context: int = 1) -> torch.Tensor:
-    """What the model says of windows of one length from the last token of their context on: where a
-    policy goes by what was read, of what it kept of the context before that token.
+def window_logits(
+    model: Any, batch: Sequence[Sequence[int]], context: int = 1, cache: Any = None
+) -> torch.Tensor:
+    """What the model says of windows of one length from the last token of their context on: where
+    `cache` is what a policy kept of the context before that token, of that.
 
     returns: (windows, tokens - context + 1, vocabulary)
     """
     import torch
 
-    from pare_backends.cache.reading import follow, read_context
+    from pare_backends.cache.reading import follow
 
     tokens = torch.tensor([list(window) for window in batch], device=model.device)
-    if chooses_by_content(model):
-        cache = read_context(model, tokens[:, : context - 1])
+    if cache is not None:
         return follow(model, cache, tokens[:, context - 1 :])
     with torch.no_grad():
         logits: torch.Tensor = model(tokens).logits

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -22,6 +22,7 @@ from pare_backends.runtimes.registry import add_runtime, open_model
 
 if TYPE_CHECKING:
     from pare_backends.evaluation.packed.language_model import PackedLM
+    from pare_backends.evaluation.packed.shared_prompts import Beside
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,15 @@ class OriginalModel:
     """Of this model alone: what it says is kept there."""
 
 
+@dataclass(frozen=True)
+class BesideSetting:
+    """Another setting of the same weights, which is asked the same of every prompt that is read."""
+
+    artifact_dir: str
+    answers_path: str
+    """Of its own evaluation, which finds there what was answered meanwhile."""
+
+
 class Answering(Protocol):
     """What of an evaluation's request says who answers."""
 
@@ -74,6 +84,8 @@ class Answering(Protocol):
     def likelihood(self) -> bool: ...
     @property
     def evict_after(self) -> str | None: ...
+    @property
+    def beside(self) -> list[BesideSetting]: ...
 
 
 @dataclass(frozen=True)
@@ -106,11 +118,15 @@ def open_answering(request: Answering, report: Report) -> Opened:
     if request.runtime is not None:
         size = min(size, model.largest_batch)
     path = None if request.answers_path is None else Path(request.answers_path)
-    answers = Answers(path, f"{model.device.type}, {report.threads} threads")
+    machine = f"{model.device.type}, {report.threads} threads"
+    answers = Answers(path, machine)
     original = _original(request, tokenizer)
     is_original = original is not None and Path(request.artifact_dir) == original.directory
     loaded, evict_after = model if is_original else None, request.evict_after or ""
-    reader = TextReader(model, tokenizer, size, report, answers, original, loaded, evict_after)
+    beside = _beside(request.beside, model, machine)
+    reader = TextReader(
+        model, tokenizer, size, report, answers, original, loaded, evict_after, beside
+    )
     # Nothing is kept where it fails: no later task may run without the template.
     packed = functools.cache(lambda: _packed(reader, request.chat_template))
     return Opened(numerics, reader, packed)
@@ -122,10 +138,35 @@ def _packed(reader: TextReader, chat_template: bool) -> PackedLM:
     packed = PackedLM(
         reader.model, reader.tokenizer, reader.batch_size, reader.report, reader.answers
     )
-    packed.evict_after = reader.evict_after
+    packed.evict_after, packed.beside = reader.evict_after, reader.beside
     if chat_template:
         use_chat_template(packed, reader.tokenizer)
     return packed
+
+
+def _beside(given: Sequence[BesideSetting], model: Any, machine: str) -> list[Beside]:
+    """The other settings that can share the reading of a prompt with the model's own."""
+    if not given:
+        return []
+    from pare_backends.cache.attach import gathered_policies
+    from pare_backends.cache.policy import policy_of, shares_prompts
+    from pare_backends.checkpoint.setting import method_params, policy_module, read_setting
+    from pare_backends.evaluation.packed.shared_prompts import Beside
+
+    if not shares_prompts(policy_of(model)):
+        return []
+    found = []
+    for one in given:
+        setting = read_setting(one.artifact_dir)
+        if setting is None:
+            raise CallFailure(
+                "bad_input", f"Cannot ask {one.artifact_dir} beside: it is no setting of a cache"
+            )
+        with gathered_policies() as policies:
+            policy_module(setting).attach(model, method_params(setting))
+        if shares_prompts(policies[0]):
+            found.append(Beside(policies[0], Answers(Path(one.answers_path), machine)))
+    return found
 
 
 def original_answers(reader: TextReader, chat_template: bool) -> OriginalAnswers:

@@ -8,21 +8,27 @@ from typing import Any
 
 import torch
 
-from pare_backends.cache.reading import follow, read_context
+from pare_backends.cache.reading import follow
+
+
+def context_of(model: Any, context: Sequence[int]) -> torch.Tensor:
+    """What is read, and cut, before anything is scored: the context but for its last token, which
+    follows with each ending, so that what is kept counts for an ending of one token too.
+
+    returns: (1, T - 1) int64
+    """
+    return torch.tensor([list(context[:-1])], dtype=torch.int64, device=model.device)
 
 
 def score_after_context(
-    model: Any, context: Sequence[int], endings: Sequence[Sequence[int]]
+    model: Any, last: int, endings: Sequence[Sequence[int]], cache: Any
 ) -> list[tuple[float, bool]]:
-    """Of each ending: log-likelihood in nats, and whether greedy decoding gives it. The context but
-    for its last token is read once and cut; that token and each ending follow from there, so that
-    what is kept counts for an ending of one token too."""
-    tokens = torch.tensor([list(context)], device=model.device)
-    cache = read_context(model, tokens[:, :-1])
+    """Of each ending: log-likelihood in nats, and whether greedy decoding gives it. last: the token
+    that the context ends with; cache: of `context_of`, as it was cut"""
     found = []
     for ending in endings:
         wanted = torch.tensor([list(ending)], device=model.device)
-        read = torch.cat([tokens[:, -1:], wanted[:, :-1]], dim=1)
+        read = torch.tensor([[last, *ending[:-1]]], device=model.device)
         scores = follow(model, cache, read)[0].float().log_softmax(dim=-1)  # (T, vocabulary)
         chosen = scores.gather(-1, wanted[0, :, None])[:, 0]
         greedy = bool((scores.argmax(dim=-1) == wanted[0]).all())

@@ -179,9 +179,8 @@ class PackedLM(PackedScorer):
         self, context: torch.Tensor, max_length: int, stop: list[str], options: dict[str, Any]
     ) -> tuple[list[list[int]], float]:
         """What transformers' own search gives after each prompt, and the seconds that it took."""
-        shown = {name: str(_listed(option)) for name, option in options.items()}
         tokens, seconds = self.answers.once(
-            ["generate", context.tolist(), max_length, stop, shown],
+            _asked(context, max_length, stop, options),
             len(context),
             lambda: self.decode(context, max_length, stop, **options).tolist(),
         )
@@ -197,13 +196,29 @@ class PackedLM(PackedScorer):
         """The same, a prompt at a time: where tokens are let go of by their places, no padding may
         stand before a text."""
         made, seconds = [], 0.0
+        generate = self._generate_cut if chooses_by_content(self.model) else self._generate_padded
         for prompt in prompts:
             tokens = torch.tensor([prompt], device=self.device)
             alone = {**options, "attention_mask": torch.ones_like(tokens)}
-            found, took = self._generate_padded(tokens, len(prompt) + new_tokens, stop, alone)
+            found, took = generate(tokens, len(prompt) + new_tokens, stop, alone)
             made += found
             seconds += took
         return made, seconds
+
+    def _generate_cut(
+        self, context: torch.Tensor, max_length: int, stop: list[str], options: dict[str, Any]
+    ) -> tuple[list[list[int]], float]:
+        """The same from what a policy kept of a prompt, which chooses before the last token as for
+        log-likelihoods."""
+        tokens, seconds = self.shared.once(
+            _asked(context, max_length, stop, options),
+            len(context),
+            context[:, :-1],
+            lambda cache: self.decode(
+                context, max_length, stop, **{**options, "past_key_values": cache}
+            ).tolist(),
+        )
+        return [row[context.shape[1] :] for row in tokens], seconds
 
     def _told(self, count: int) -> None:
         """So many more generations are done."""
@@ -213,13 +228,19 @@ class PackedLM(PackedScorer):
     def decode(
         self, context: torch.Tensor, max_length: int, stop: list[str], **options: Any
     ) -> torch.Tensor:
-        """Contexts with what is generated after them. A policy that goes by what was read chooses
+        """Contexts with what is generated after them, of a given cut cache or of one that is cut
         before the last token of each, as for log-likelihoods. returns: (batch, tokens) int64"""
         options["logits_processor"] = LogitsProcessorList([_Finite()])
-        if chooses_by_content(self.model):
+        if chooses_by_content(self.model) and "past_key_values" not in options:
             options["past_key_values"] = read_context(self.model, context[:, :-1])
         with torch.no_grad():
             return super()._model_generate(context, max_length, stop, **options)
+
+
+def _asked(context: torch.Tensor, max_length: int, stop: list[str], options: dict[str, Any]) -> Any:
+    """What a generation depends on."""
+    shown = {name: str(_listed(option)) for name, option in options.items()}
+    return ["generate", context.tolist(), max_length, stop, shown]
 
 
 def _listed(option: Any) -> Any:

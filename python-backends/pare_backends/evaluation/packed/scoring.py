@@ -16,7 +16,7 @@ from pare_backends.checkpoint.empty_model import context_length
 from pare_backends.checkpoint.load import inputs_as_they_are
 from pare_backends.checkpoint.setting import setting_of
 from pare_backends.evaluation.answers import Answers
-from pare_backends.evaluation.packed.after_context import score_after_context
+from pare_backends.evaluation.packed.after_context import context_of, score_after_context
 from pare_backends.evaluation.packed.forward import prefix_cache, require_finite, score_row
 from pare_backends.evaluation.packed.packing import (
     Group,
@@ -25,6 +25,7 @@ from pare_backends.evaluation.packed.packing import (
     pack,
     split_prefix,
 )
+from pare_backends.evaluation.packed.shared_prompts import Beside, SharedPrompts
 from pare_backends.evaluation.task_needs import require_markers
 from pare_backends.progress import Report
 
@@ -73,11 +74,18 @@ class PackedScorer(HFLM):
         """How prompts were changed on their way, where they were: part of the protocol."""
         self.evict_after = ""
         """After what a cache was cut, where it was: part of the protocol."""
+        self.beside: Sequence[Beside] = ()
+        """Other policies that are asked the same of the prompts that are read."""
 
     @property
     def report(self) -> Report:
         """What hears of its work."""
         return self._report
+
+    @property
+    def shared(self) -> SharedPrompts:
+        """Its answers, where its policy goes by what it reads."""
+        return SharedPrompts(self.model, self.answers, self.beside)
 
     @property
     def packs(self) -> bool | None:
@@ -164,10 +172,11 @@ class PackedScorer(HFLM):
         done = 0
         for group in groups:
             endings = [branch.tokens for branch in group.branches]
-            found, seconds = self.answers.once(
+            found, seconds = self.shared.once(
                 ["after context", group.context, endings],
                 len(endings),
-                functools.partial(score_after_context, self.model, group.context, endings),
+                context_of(self.model, group.context),
+                functools.partial(score_after_context, self.model, group.context[-1], endings),
             )
             self._took([requests[branch.request][0] for branch in group.branches], seconds)
             for branch, (likelihood, greedy) in zip(group.branches, found, strict=True):

@@ -1,0 +1,173 @@
+"""Prompts that are read once for several settings: every answer is that of a setting asked alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from evaluation_fixtures import Events, wire_task, words, write_rows
+from test_cut_evaluation import CUT, PARENT, asked, choice_task, write
+from test_evaluate import evaluate
+
+from pare_backends.cache import reading
+from pare_backends.calls.evaluate import OriginalModel
+from pare_backends.checkpoint import load_dequantized
+from pare_backends.checkpoint.setting import Setting, write_setting
+from pare_backends.evaluation.answers import Answers
+from pare_backends.evaluation.packed.language_model import PackedLM
+from pare_backends.evaluation.packed.shared_prompts import Beside
+from pare_backends.failures import CallFailure
+from pare_backends.measuring.answering import BesideSetting
+
+BUDGETS = (16, 20, 28)
+
+
+@pytest.fixture
+def readings(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
+    """Tokens of each context that is read."""
+    read: list[int] = []
+    own = reading.read_context
+
+    def counted(model: Any, tokens: Any) -> Any:
+        read.append(tokens.shape[1])
+        return own(model, tokens)
+
+    monkeypatch.setattr(reading, "read_context", counted)
+    yield read
+
+
+def test_a_prompt_is_read_once_and_every_answer_is_that_of_a_setting_alone(
+    model_dir: Path, tmp_path: Path, readings: list[int]
+) -> None:
+    _, choices = choice_task(tmp_path)
+    rows = write_rows(tmp_path / "t.jsonl", [{"text": words(200)}])
+    text = wire_task("custom_text", rows, window_tokens=64)
+    settings = {budget: write(tmp_path / str(budget), budget) for budget in BUDGETS}
+    original = OriginalModel(str(model_dir), PARENT, str(tmp_path / "said"))
+
+    def run(budget: int, answers: Path, beside: list[BesideSetting]) -> Any:
+        return evaluate(
+            settings[budget],
+            [choices, text],
+            {choices.task: list(range(5)), text.task: [0, 1, 2]},
+            tmp_path,
+            weights_dir=str(model_dir),
+            original=original,
+            answers_path=str(answers),
+            beside=beside,
+            **CUT,
+        )
+
+    def paths(folder: str) -> dict[int, Path]:
+        return {budget: tmp_path / folder / f"{budget}.jsonl" for budget in BUDGETS}
+
+    alone, together = paths("alone"), paths("together")
+    one_by_one = {budget: run(budget, alone[budget], []) for budget in BUDGETS}
+    contexts = len(readings) // len(BUDGETS)
+    assert len(readings) == contexts * len(BUDGETS)
+    readings.clear()
+
+    beside = [BesideSetting(str(settings[one]), str(together[one])) for one in BUDGETS[1:]]
+    shared = {BUDGETS[0]: run(BUDGETS[0], together[BUDGETS[0]], beside)}
+    assert len(readings) == contexts
+    for budget in BUDGETS[1:]:
+        shared[budget] = run(budget, together[budget], [])
+        assert shared[budget][0]["reused_requests"] == shared[budget][0]["requests"]
+    assert len(readings) == contexts
+
+    def told(samples: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        return [{**sample, "seconds": None} for sample in samples]
+
+    for budget in BUDGETS:
+        assert told(shared[budget][1]) == told(one_by_one[budget][1])
+        assert all(sample["seconds"] > 0 for sample in shared[budget][1])
+        assert shared[budget][0]["protocol"] == one_by_one[budget][0]["protocol"]
+
+
+def language_model(
+    model_dir: Path, setting_dir: Path, answers: Path, beside: list[Beside]
+) -> PackedLM:
+    model, tokenizer = load_dequantized(setting_dir, model_dir)
+    lm = PackedLM(model, tokenizer, 4, Events().report, Answers(answers))
+    lm.beside = beside
+    return lm
+
+
+def policy(model_dir: Path, setting_dir: Path) -> Any:
+    from pare_backends.cache.policy import policy_of
+
+    return policy_of(load_dequantized(setting_dir, model_dir)[0])
+
+
+def test_generations_of_one_prompt_share_its_reading(
+    model_dir: Path, tmp_path: Path, readings: list[int]
+) -> None:
+    small, large = (write(tmp_path / str(budget), budget) for budget in (16, 24))
+    alone = {
+        one: language_model(model_dir, one, tmp_path / "no" / one.name, []).generate_until(asked())
+        for one in (small, large)
+    }
+    readings.clear()
+    path = tmp_path / "large.jsonl"
+    beside = [Beside(policy(model_dir, large), Answers(path))]
+    lm = language_model(model_dir, small, tmp_path / "small.jsonl", beside)
+    assert lm.generate_until(asked()) == alone[small]
+    assert len(readings) == len(asked())
+    other = language_model(model_dir, large, path, [])
+    assert other.generate_until(asked()) == alone[large]
+    assert other.answers.reused == len(asked()) == len(readings)
+    assert alone[small] != alone[large]
+
+
+def test_what_fails_beside_is_left_to_its_own_evaluation(
+    model_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    setting = write(tmp_path / "16", 16)
+    broken = policy(model_dir, write(tmp_path / "20", 20))
+    answers = Answers(tmp_path / "20.jsonl")
+    lm = language_model(model_dir, setting, tmp_path / "16.jsonl", [Beside(broken, answers)])
+    own = lm.decode
+
+    def failing(*arguments: Any, **options: Any) -> Any:
+        from pare_backends.cache.policy import policy_of
+
+        if policy_of(lm.model) is broken:
+            raise CallFailure("not_a_number", "Cannot go on: a logit is no number")
+        return own(*arguments, **options)
+
+    monkeypatch.setattr(lm, "decode", failing)
+    assert len(lm.generate_until(asked())) == len(asked())
+    assert not (tmp_path / "20.jsonl").exists()
+
+
+def test_settings_that_read_prompts_in_their_own_way_share_nothing(
+    model_dir: Path, tmp_path: Path, readings: list[int]
+) -> None:
+    _, task = choice_task(tmp_path)
+    streaming = tmp_path / "streaming"
+    write_setting(Setting("kv_cache", "streaming", {"sinks": 2, "window": 16}, PARENT), streaming)
+    answers = tmp_path / "streaming.jsonl"
+    evaluate(
+        write(tmp_path / "16", 16),
+        [task],
+        {task.task: [0, 1]},
+        tmp_path,
+        weights_dir=str(model_dir),
+        answers_path=str(tmp_path / "16.jsonl"),
+        beside=[BesideSetting(str(streaming), str(answers))],
+        **CUT,
+    )
+    assert len(readings) == 2
+    assert not answers.exists()
+    with pytest.raises(CallFailure, match="it is no setting of a cache"):
+        evaluate(
+            write(tmp_path / "16", 16),
+            [task],
+            {task.task: [0]},
+            tmp_path,
+            weights_dir=str(model_dir),
+            beside=[BesideSetting(str(model_dir), str(answers))],
+            **CUT,
+        )
