@@ -64,6 +64,8 @@ export interface Backend {
     action_index?: number,
     /** Absent: all of the rung's samples, and no look before. */
     look?: Look,
+    /** Other settings of the same weights, whose answers to the same prompts are kept for later. */
+    beside?: readonly ResolvedAction[],
   ): Promise<Outcome<Evaluation>>;
   /**
    * `baseline` null: the artifact is the baseline and is measured alone. Only what is in `alone` is timed:

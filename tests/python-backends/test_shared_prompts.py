@@ -1,4 +1,4 @@
-"""Prompts that are read once for several settings: every answer is that of a setting asked alone."""
+"""Prompts that are read once for several settings: answers are those of each asked alone."""
 
 from __future__ import annotations
 

@@ -46,6 +46,12 @@ export const evaluate = defineCall("evaluate", {
     evict_after: EvictAfter.optional().describe(
       "a cache is cut after each sample's context, and what follows alone is scored",
     ),
+    beside: z.array(z.strictObject({
+      artifact_dir: z.string(),
+      answers_path: z.string().describe("of its own evaluation"),
+    })).optional().describe(
+      "other settings of the same weights: a prompt is read once for all of them, and what they answer is kept for their own evaluations",
+    ),
     likelihood: z.literal(true).optional().describe(
       "the original's own answers are scored by their likelihood, none is generated but by the original",
     ),

@@ -16,10 +16,11 @@ import {
 } from "../../evidence/sequence/paired_sequence.ts";
 import { claimsOf, taskDrops } from "../../evidence/task_limits.ts";
 import { countedSamples } from "../../front/promotion.ts";
-import type { Evaluation, RowsByTask } from "../../ports.ts";
+import type { Evaluation, Look, RowsByTask } from "../../ports.ts";
 import { FULL, isDecisive } from "../../schemas/fidelity.ts";
 import { heightOf, isLikelihoodRung, rungNames } from "../../schemas/rungs.ts";
 import { callBackend, endingOf, hintOf, notANumber } from "../draft.ts";
+import { besideOf } from "../beside/same_prompts.ts";
 import { baselineOf, baselineOn, type Draft, type Ending, type Study } from "../study.ts";
 import { endsAt, endsByTask, endsUnlikely, type Looked } from "./ended_early.ts";
 
@@ -51,15 +52,20 @@ async function readParts(
 ): Promise<{ value: Evaluation } | { ending: Ending }> {
   const looked = await lookAhead(study, draft, fidelity, reference);
   if ("ending" in looked) return looked;
-  const { trial: { trial_id }, artifact } = draft;
   const look = looked.before.length === 0 ? undefined : { rows: null, before: looked.before };
   return await callBackend(
     study,
     draft,
     fidelity,
-    artifact.artifact_id,
-    () => study.ports.backend.evaluate(trial_id, artifact, fidelity, undefined, look),
+    draft.artifact.artifact_id,
+    () => evaluateBeside(study, draft, fidelity, look),
   );
+}
+
+function evaluateBeside(study: Study, draft: Draft, fidelity: string, look?: Look) {
+  const { trial: { trial_id }, artifact } = draft;
+  const beside = besideOf(study, draft);
+  return study.ports.backend.evaluate(trial_id, artifact, fidelity, undefined, look, beside);
 }
 
 /** What quality may lose on a rung: the last one is judged by the user's constraint. */
@@ -100,7 +106,7 @@ async function lookAhead(
       draft,
       fidelity,
       `${artifact.artifact_id}, until decided: look ${i + 1}${told}`,
-      () => study.ports.backend.evaluate(trial_id, artifact, fidelity, undefined, look),
+      () => evaluateBeside(study, draft, fidelity, look),
     );
     if ("ending" in looked) return looked;
     // Tasks that were refused are told of by the whole evaluation.

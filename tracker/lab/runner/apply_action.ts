@@ -211,8 +211,22 @@ async function oneByOne<T>(key: string, work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Makes, writes and verifies the child of an artifact; or finds it by its key. */
-export async function applyAction(asked: ApplyInput): Promise<Applied> {
+/** Makes, writes and verifies the child of an artifact, or finds it by its key; its figures and notes
+ * are recorded with the trial. */
+export async function applyAction(input: ApplyInput): Promise<Applied> {
+  const applied = await findOrMake(input);
+  if (!applied.ok) return applied;
+  try {
+    await recordFigures(input, applied.value.artifact);
+    await recordNotes(input, applied.value.artifact);
+    return applied;
+  } catch (error) {
+    return failed(storageFailure(error, "apply"), applied.spans);
+  }
+}
+
+/** The same for a trial that has not begun: nothing is recorded yet. */
+async function findOrMake(asked: ApplyInput): Promise<Applied> {
   const spans: Span[] = [];
   try {
     const input = { ...asked, reference: await referenceOf(asked) };
@@ -224,11 +238,7 @@ export async function applyAction(asked: ApplyInput): Promise<Applied> {
         ? await make(input, key, spans)
         : { ok: true as const, value: { artifact: found, cached: true }, spans };
     });
-    if (applied.ok) {
-      worksOn(input, input.parent, applied.value.artifact);
-      await recordFigures(input, applied.value.artifact);
-      await recordNotes(input, applied.value.artifact);
-    }
+    if (applied.ok) worksOn(input, input.parent, applied.value.artifact);
     return applied;
   } catch (error) {
     return failed(storageFailure(error, "apply"), spans);
@@ -336,4 +346,24 @@ async function makeIn(
   } finally {
     await workshop.artifacts.discard(directory); // nothing is there where it was committed
   }
+}
+
+/**
+ * The artifacts of other settings of the weights that an artifact is a setting of, found or made: none
+ * has a weight of its own. One that cannot be made is left out, as its own trial tells why.
+ */
+export async function settingsBeside(
+  input: Omit<ApplyInput, "parent" | "action" | "action_index">,
+  artifact: Artifact,
+  actions: readonly ResolvedAction[],
+): Promise<Artifact[]> {
+  if (artifact.weights_id === undefined || actions.length === 0) return [];
+  const parent = await input.workshop.artifacts.weightsOf(artifact);
+  if (parent === null) return []; // whoever evaluates the artifact says so
+  const found: Artifact[] = [];
+  for (const action of actions) {
+    const made = await findOrMake({ ...input, parent, action, action_index: 0 });
+    if (made.ok) found.push(made.value.artifact);
+  }
+  return found;
 }

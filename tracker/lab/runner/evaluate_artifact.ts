@@ -34,6 +34,8 @@ export interface EvaluateInput {
   readonly look?: Look | undefined;
   /** The uncompressed model; absent: nothing is held against it. */
   readonly original?: Artifact | undefined;
+  /** Other settings of the same weights, which later trials evaluate. */
+  readonly beside?: readonly Artifact[];
 }
 
 /** Log-likelihood requests are batched by this many on a CPU: measured to be the fastest. */
@@ -44,7 +46,10 @@ export const BATCH_SIZE = 16;
  * rungs before it, a killed one goes on where it stopped, and a baseline is evaluated once for all studies.
  * What a server said is its study's alone: tomorrow it may serve other weights by the same name.
  */
-async function answersPath({ workshop, study, artifact }: EvaluateInput): Promise<string> {
+async function answersPath(
+  { workshop, study }: EvaluateInput,
+  artifact: Artifact,
+): Promise<string> {
   const { endpoint, judge } = study.asks;
   const source = await callSource("evaluate.py");
   const parts = [artifact.artifact_id, source, await workshop.environmentHash("default")];
@@ -57,6 +62,17 @@ async function answersPath({ workshop, study, artifact }: EvaluateInput): Promis
   const key = parts.join(" ");
   const name = createHash("sha256").update(key).digest("hex");
   return join(workshop.home.root, "answers", `${name}.jsonl`);
+}
+
+/** Other settings that are asked the same of each prompt, and where their own evaluations look. */
+async function besideOf(input: EvaluateInput) {
+  const { beside = [] } = input;
+  if (beside.length === 0) return {};
+  const settings = beside.map(async (artifact) => ({
+    artifact_dir: artifact.location,
+    answers_path: await answersPath(input, artifact),
+  }));
+  return { beside: await Promise.all(settings) };
 }
 
 /** Selections of rows, as those of the rung are weighed. */
@@ -148,7 +164,8 @@ export async function evaluateArtifact(input: EvaluateInput): Promise<Outcome<Ev
       ...rungsApart(study, height).flatMap((other) => other.selections),
       ...(look?.before ?? []).flatMap((rows) => selectionsOf(rows, rung)),
     ],
-    answers_path: await answersPath(input),
+    answers_path: await answersPath(input, artifact),
+    ...await besideOf(input),
     runtime: null,
     ...study.options.evaluate,
     ...study.asks,

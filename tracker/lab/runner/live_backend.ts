@@ -7,7 +7,7 @@ import {
   type ResolvedAction,
   type Speed,
 } from "../../../core/mod.ts";
-import { type ActionModels, applyAction } from "./apply_action.ts";
+import { type ActionModels, applyAction, settingsBeside } from "./apply_action.ts";
 import { evaluateArtifact } from "./evaluate_artifact.ts";
 import { measureSpeed } from "./measure_speed.ts";
 import type { PreparedStudy } from "./prepared_study.ts";
@@ -44,8 +44,15 @@ export function createLiveBackend(
   return {
     apply: (trial_id: string, parent: Artifact, action: ResolvedAction, action_index: number) =>
       applyAction({ workshop, study, runner, trial_id, parent, action, action_index, ...models }),
-    async evaluate(trial_id, artifact, fidelity, action_index, look): Promise<Outcome<Evaluation>> {
+    async evaluate(
+      ...[trial_id, artifact, fidelity, action_index, look, asked = []]
+    ): Promise<Outcome<Evaluation>> {
       const { original } = models;
+      const beside = await settingsBeside(
+        { workshop, study, runner, trial_id, ...models },
+        artifact,
+        asked,
+      );
       const input = {
         workshop,
         study,
@@ -56,6 +63,7 @@ export function createLiveBackend(
         action_index,
         look,
         original,
+        beside,
       };
       const evaluated = await evaluateArtifact(input);
       if (evaluated.ok && (look?.rows ?? null) === null) {
