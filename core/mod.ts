@@ -78,6 +78,7 @@ export { gainPerHour } from "./loop/stop.ts";
 export * from "./loop/study_input.ts";
 export * from "./ports.ts";
 export * from "./random.ts";
+export { attemptPrice, jobPrice, outcomeOf } from "./jobs/actions.ts";
 export * from "./jobs/ask.ts";
 export { type BudgetRow, budgetRows } from "./jobs/budget.ts";
 export { type QueuePorts, type Turn, turn } from "./jobs/drive.ts";

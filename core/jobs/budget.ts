@@ -2,6 +2,7 @@
  * Compute budgets. An hour is an hour of each card that is held, or of wall time where none is; of a
  * kind of machine, of a study, of both, or of all.
  */
+import { attemptPrice } from "./actions.ts";
 import { secondsToCome } from "./estimate.ts";
 import { attemptOf, type BudgetLimit, chargeOf, type Job, type JobAttempt } from "./queue_state.ts";
 import type { Queue } from "./queue_state.ts";
@@ -15,6 +16,8 @@ export interface BudgetRow extends BudgetLimit {
   readonly under_way: number;
   /** Of jobs in line: what they are expected to have. */
   readonly waiting: number;
+  /** What its attempts have cost, in the user's currency; null: no price is said of any. */
+  readonly price: number | null;
   /** Hours that nobody has and no rerun is kept for; below 0: more is allocated than there is. */
   readonly left: number;
 }
@@ -50,6 +53,14 @@ function spentSeconds(queue: Queue, limit: BudgetLimit): number {
   return sum;
 }
 
+function spentPrice(queue: Queue, limit: BudgetLimit, now: number): number | null {
+  const prices = [...queue.jobs.values()].flatMap(({ asked: { study }, attempts }) =>
+    attempts.filter(({ machine }) => covers(limit, machine, study))
+      .flatMap((one) => attemptPrice(one, now) ?? [])
+  );
+  return prices.length === 0 ? null : prices.reduce((sum, one) => sum + one);
+}
+
 /** The table of all budgets, for people. */
 export function budgetRows(queue: Queue, now: number): BudgetRow[] {
   return queue.budgets.map((limit) => {
@@ -60,7 +71,8 @@ export function budgetRows(queue: Queue, now: number): BudgetRow[] {
       .filter((job) => job.state === "waiting" && covers(limit, null, job.asked.study))
       .reduce((sum, job) => sum + secondsToCome(queue, job) * chargeOf(job.slots) / 3600, 0);
     const left = limit.hours - limit.reserve_hours - spent - under_way - waiting;
-    return { ...limit, spent, had: had / 3600, under_way, waiting, left };
+    const price = spentPrice(queue, limit, now);
+    return { ...limit, spent, had: had / 3600, under_way, waiting, price, left };
   });
 }
 

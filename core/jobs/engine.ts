@@ -51,6 +51,8 @@ export interface Capacity {
   readonly largest: Slots;
   /** Kind of machine, for hours and comparisons: `cpu-2x-xeon`, `a100-80gb`. */
   readonly machine: string;
+  /** Of all its slots, in the user's currency; absent: nobody said. */
+  readonly price_per_hour?: number;
 }
 
 /** Why an engine did not do what it was asked. */

@@ -72,6 +72,17 @@ export const ENDS = [
 ] as const;
 export type End = typeof ENDS[number];
 
+/** What is done about a job without a person: `told` to one, where nothing else is left. */
+const REMEDIES = [
+  "retried",
+  "restarted",
+  "remedied",
+  "collected",
+  "paused",
+  "told",
+] as const;
+export type Remedy = typeof REMEDIES[number];
+
 const at = z.iso.datetime().describe("when it was appended");
 const of_job = { at, job_id: JobId };
 const of_attempt = { ...of_job, attempt: z.int().positive() };
@@ -133,6 +144,14 @@ export const JobEvent = z.discriminatedUnion("type", [
     not_before: z.iso.datetime().nullable(),
   }),
   z.strictObject({
+    type: z.literal("acted"),
+    ...of_attempt,
+    condition: z.string().min(1).describe("what was seen, such as `no progress`"),
+    evidence: Reason,
+    remedy: z.enum(REMEDIES),
+    limit: z.string().min(1).nullable().describe("how often it is done; null: it has none"),
+  }),
+  z.strictObject({
     type: z.literal("budget_set"),
     at,
     machine: z.string().nullable().describe("kind of machine; null: all of them together"),
@@ -150,6 +169,9 @@ export const JobEvent = z.discriminatedUnion("type", [
     total: JobSlots,
     largest: JobSlots,
     others: JobSlots.describe("taken by what is not of this queue"),
+    price_per_hour: z.number().nonnegative().nullable().default(null).describe(
+      "of all its slots, in its user's currency; null: nobody said",
+    ),
   }),
   z.strictObject({ type: z.literal("engine_down"), at, engine: z.string(), reason: Reason }),
   z.strictObject({

@@ -15,7 +15,7 @@
  * An event that comes too late or twice changes nothing: two processes may have seen the same.
  */
 import type { Slots } from "./engine.ts";
-import type { End, Priority, Submission } from "./events.ts";
+import type { End, Priority, Remedy, Submission } from "./events.ts";
 
 export type JobState =
   | "waiting"
@@ -34,6 +34,8 @@ export interface JobAttempt {
   /** Kind of machine. */
   readonly machine: string;
   readonly slots: Slots;
+  /** Of its share of the engine's slots, in the user's currency; null: nobody said. */
+  readonly price_per_hour: number | null;
   /** Null: the engine has not said yet that it took it. */
   readonly handle: string | null;
   readonly planned: number;
@@ -58,6 +60,18 @@ export interface AttemptStop {
   readonly reason: string;
   /** That its slots go to; null: to none. */
   readonly for_job: string | null;
+}
+
+/** What was done about an attempt without a person. */
+export interface JobAction {
+  readonly at: number;
+  readonly attempt: number;
+  /** What was seen, such as `no progress`. */
+  readonly condition: string;
+  readonly evidence: string;
+  readonly remedy: Remedy;
+  /** How often it is done; null: it has no limit. */
+  readonly limit: string | null;
 }
 
 export type Verdict = "met" | "not_met" | "undecided";
@@ -89,6 +103,10 @@ export interface Job {
   readonly passed: number;
   /** Of each criterion, in their order. */
   readonly verdicts: readonly (Verdict | null)[];
+  /** Why, of each criterion that was judged. */
+  readonly judged: readonly (string | null)[];
+  /** In the order in which they were taken. */
+  readonly actions: readonly JobAction[];
   readonly ended: number | null;
 }
 
@@ -102,6 +120,8 @@ export interface KnownEngine {
   readonly others: Slots;
   /** Held by attempts of this queue that are not over. */
   readonly used: Slots;
+  /** Of all its slots; null: nobody said. */
+  readonly price_per_hour: number | null;
   /** Why it does not answer, and since when; null: it does. */
   readonly down: { readonly reason: string; readonly since: number } | null;
 }
@@ -166,6 +186,9 @@ export function emptyQueue(): Queue {
     durations: new Map(),
   };
 }
+
+/** How often an attempt that was lost, or failed by what may pass, is followed by another one. */
+export const RETRIES = 3;
 
 export function chargeKey(machine: string, study: string | null): string {
   return `${machine}\n${study ?? ""}`;

@@ -9,8 +9,8 @@ import {
   type JobAttempt,
   type KnownEngine,
   type Queue,
+  RETRIES,
   sizeKey,
-  type Verdict,
 } from "./queue_state.ts";
 import { minus, NO_SLOTS, plus } from "./slots.ts";
 
@@ -93,6 +93,8 @@ function submit(queue: Draft<Queue>, event: EventOf<"submitted">): void {
     saved_seconds: 0,
     passed: 0,
     verdicts: event.success.map(() => null),
+    judged: event.success.map(() => null),
+    actions: [],
     ended: null,
   };
   queue.submissions.set(submission_id, job_id);
@@ -119,6 +121,14 @@ function askCancel(queue: Draft<Queue>, { at, job_id, reason }: EventOf<"cancel_
   Object.assign(job, { state: "cancelling", reason });
 }
 
+/** What the largest share that slots take of an engine costs an hour. */
+function priceOf(engine: KnownEngine | undefined, { cpu, gpu }: Slots): number | null {
+  if (engine === undefined || engine.price_per_hour === null) return null;
+  const share = (part: number, whole: number) => whole === 0 ? 0 : Math.min(1, part / whole);
+  return engine.price_per_hour *
+    Math.max(share(cpu, engine.total.cpu), share(gpu, engine.total.gpu));
+}
+
 function plan(queue: Draft<Queue>, event: EventOf<"attempt_planned">): void {
   const job = openJob(queue, event.job_id);
   if (job?.state !== "waiting" || event.attempt !== job.attempts.length + 1) return;
@@ -128,6 +138,7 @@ function plan(queue: Draft<Queue>, event: EventOf<"attempt_planned">): void {
     engine,
     machine,
     slots,
+    price_per_hour: priceOf(queue.engines.get(engine), slots),
     handle: null,
     planned: Date.parse(event.at),
     began: null,
@@ -211,6 +222,12 @@ function endAttempt(queue: Draft<Queue>, event: AttemptEnded): void {
     job.state = "waiting";
     job.reason = reason;
     job.not_before = again;
+    if (how === "lost" || how === "failed") {
+      const limit = `${RETRIES} times, later and later`;
+      const { number } = attempt;
+      const action = { at: ended, attempt: number, condition: how, evidence: reason, limit };
+      job.actions.push({ ...action, remedy: "retried" });
+    }
   }
   if (next === "done") learnDuration(queue, job);
 }
@@ -226,22 +243,26 @@ function remedy(queue: Draft<Queue>, event: EventOf<"remedied">): void {
     not_before,
     retries: 0,
   });
+  job.actions.push({
+    ...{ at: Date.parse(event.at), attempt: job.attempts.length, condition: "failed" },
+    ...{ evidence: event.reason, remedy: "remedied", limit: null },
+  });
   job.work = event.work ?? job.work;
   job.slots = event.slots ?? job.slots;
   lineOf(queue, job.priority).unshift(job); // it had begun before all that wait
 }
 
 function see(queue: Draft<Queue>, event: EventOf<"engine_seen">): void {
-  const { engine: name, machine, total, largest, others } = event;
+  const { engine: name, type: _, at: __, ...known } = event;
   const used = queue.engines.get(name)?.used ?? usedOn(queue, name);
-  queue.engines.set(name, { name, machine, total, largest, others, used, down: null });
+  queue.engines.set(name, { name, ...known, used, down: null });
 }
 
 function goDown(queue: Draft<Queue>, event: EventOf<"engine_down">): void {
   const { engine: name, reason } = event;
   const known: KnownEngine = queue.engines.get(name) ?? {
     ...{ name, machine: "unknown", total: NO_SLOTS, largest: NO_SLOTS, others: NO_SLOTS },
-    ...{ used: usedOn(queue, name), down: null },
+    ...{ used: usedOn(queue, name), price_per_hour: null, down: null },
   };
   const since = known.down?.since ?? Date.parse(event.at);
   queue.engines.set(name, { ...known, down: { reason, since } });
@@ -270,10 +291,15 @@ const CHANGES: {
   cancel_asked: askCancel,
   told_anyway: (queue, { job_id }) => change(queue, job_id, { anyway: true }),
   missing: (queue, { job_id, reason }) => change(queue, job_id, { missing: reason }),
-  criterion_judged(queue, { job_id, index, verdict }) {
-    const verdicts = queue.jobs.get(job_id)?.verdicts as (Verdict | null)[] | undefined;
-    if (verdicts !== undefined && index < verdicts.length) verdicts[index] = verdict;
+  criterion_judged(queue, { job_id, index, verdict, reason }) {
+    const job = queue.jobs.get(job_id) as Draft<Job> | undefined;
+    if (job === undefined || index >= job.verdicts.length) return;
+    job.verdicts[index] = verdict;
+    job.judged[index] = reason;
   },
+  acted: (queue, { type: _, job_id, at, ...action }) =>
+    void (queue.jobs.get(job_id) as Draft<Job> | undefined)?.actions
+      .push({ ...action, at: Date.parse(at) }),
   remedied: remedy,
   budget_set: setBudget,
   engine_seen: see,

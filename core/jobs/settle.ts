@@ -25,10 +25,10 @@ import {
   type JobAttempt,
   type KnownEngine,
   type Queue,
+  RETRIES,
 } from "./queue_state.ts";
 import { minus } from "./slots.ts";
 
-const RETRIES = 3;
 const FIRST_DELAY_SECONDS = 60;
 const DELAY_GROWS = 4;
 /** An attempt that saves itself unasked was stopped by somebody, who may still be about it. */
@@ -177,14 +177,15 @@ function settleEngine(
     if (known !== undefined && known.down !== null) return [];
     return [{ type: "engine_down", at: iso(now), engine: name, reason: answer }];
   }
-  const { machine, total, largest } = answer;
+  const { machine, total, largest, price_per_hour = null } = answer;
   const others = othersOn(queue, name, answer, seen);
   const same = known !== undefined && known.down === null && known.machine === machine &&
     sameSlots(known.total, total) && sameSlots(known.largest, largest) &&
-    sameSlots(known.others, others);
+    sameSlots(known.others, others) && known.price_per_hour === price_per_hour;
   if (same) return [];
   const at = iso(now);
-  return [{ type: "engine_seen", at, engine: name, machine, total, largest, others }];
+  const now_is = { machine, total, largest, others, price_per_hour };
+  return [{ type: "engine_seen", at, engine: name, ...now_is }];
 }
 
 /** Attempts whose budget is spent are saved, or where that cannot be, ended. */

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { readLease } from "../../tracker/jobs/attempt/lease.ts";
-import { attemptFolder, queuePaths } from "../../tracker/jobs/queue/queue_paths.ts";
+import { attemptFolder, queuePaths } from "../../tracker/store/queue/queue_paths.ts";
 import { openStore } from "../../tracker/store/store.ts";
 import { family } from "../fixtures/killed_study.ts";
 import { emptyHome } from "../fixtures/notebook_run.ts";

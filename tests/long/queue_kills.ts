@@ -9,8 +9,8 @@ import type { Job } from "../../core/mod.ts";
 import { isAlive } from "../../python-backends/process_owner.ts";
 import { remains } from "../../tracker/jobs/attempt/remains.ts";
 import { readLease } from "../../tracker/jobs/attempt/lease.ts";
-import { QueueDisk } from "../../tracker/jobs/queue/queue_disk.ts";
-import { attemptFolder, queuePaths } from "../../tracker/jobs/queue/queue_paths.ts";
+import { QueueDisk } from "../../tracker/store/queue/queue_disk.ts";
+import { attemptFolder, queuePaths } from "../../tracker/store/queue/queue_paths.ts";
 import { submitStudy } from "../../tracker/jobs/queue/submit.ts";
 import { denoWords, startProgram } from "../fixtures/programs.ts";
 import { temporaryFolder } from "../temporary_folder.ts";
@@ -31,7 +31,7 @@ const DRIVER = (program: string) => `
   JSON.stringify(import.meta.resolve("../../tracker/jobs/queue/drive_queue.ts"))
 };
   import { queuePaths } from ${
-  JSON.stringify(import.meta.resolve("../../tracker/jobs/queue/queue_paths.ts"))
+  JSON.stringify(import.meta.resolve("../../tracker/store/queue/queue_paths.ts"))
 };
   import { LocalEngine } from ${
   JSON.stringify(import.meta.resolve("../../tracker/jobs/engines/local/local_engine.ts"))

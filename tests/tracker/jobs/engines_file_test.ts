@@ -17,7 +17,7 @@ function open(called: string, text?: string): Promise<Engine> {
 
 const FILE = `engines:
   big: { kind: slurm, partition: gpu, extra: [--qos=low], machine: a100-80gb, price_per_hour: 12.5 }
-  small: { kind: local, limits: { cpu: 1 }, machine: my-laptop }
+  small: { kind: local, limits: { cpu: 1 }, machine: my-laptop, price_per_hour: 0.2 }
 `;
 
 Deno.test("an engine is named on the command or in the file, and a slip is told", async () => {
@@ -25,8 +25,10 @@ Deno.test("an engine is named on the command or in the file, and a slip is told"
   assert.equal((await open("slurm:long")).name, "slurm:long");
   assert.equal((await open("big", FILE)).name, "big");
   const small = await open("small", FILE);
-  const { total, machine } = await small.capacity();
-  assert.deepEqual([small.name, total.cpu, machine], ["small", 1, "my-laptop"]);
+  const { total, machine, price_per_hour } = await small.capacity();
+  assert.deepEqual([small.name, total.cpu, machine, price_per_hour], [
+    ...["small", 1, "my-laptop", 0.2],
+  ]);
   await assert.rejects(open("bigg", FILE), {
     name: "UsageError",
     message:

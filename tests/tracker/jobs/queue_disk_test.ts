@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { openQueue, PRIORITIES, type Submission, submitJob } from "../../../core/mod.ts";
-import { QueueDisk } from "../../../tracker/jobs/queue/queue_disk.ts";
+import { QueueDisk } from "../../../tracker/store/queue/queue_disk.ts";
 import { inDirectory } from "../../fixtures/stores/processes.ts";
 
 const AT = "2026-01-01T00:00:00.000Z";
@@ -65,7 +65,7 @@ Deno.test("a damaged line, and one of a newer pare, are told and nothing is writ
         text.replace('"title":"a"', '"title":"b"'),
         /Cannot read line 2 of .*checksum does not match/,
       ],
-      [text.replace("\n1 ", "\n9 "), /Cannot read line 2 .* version 9, which a newer pare wrote/],
+      [text.replace("\n2 ", "\n9 "), /Cannot read line 2 .* version 9, which a newer pare wrote/],
       [`what\n${text}`, /Cannot read line 1 of .*does not begin with a version/],
     ];
     for (const [damaged, sentence] of cases) {
@@ -74,6 +74,8 @@ Deno.test("a damaged line, and one of a newer pare, are told and nothing is writ
       await assert.rejects(submit(new QueueDisk(path), "b"), sentence);
       assert.equal(await Deno.readTextFile(path), damaged);
     }
+    await Deno.writeTextFile(path, text.replace(/^2 /gm, "1 ")); // as the first version wrote it
+    assert.equal(new QueueDisk(path).current().jobs.size, 1);
     await Deno.writeTextFile(path, text); // a copy that is put back
     assert.equal(new QueueDisk(path).current().jobs.size, 1);
   }));
@@ -95,7 +97,7 @@ Deno.test("several processes that submit at once get numbers of their own, and l
     const path = join(root, "queue", "journal.jsonl");
     const script = `
       import { QueueDisk } from ${
-      JSON.stringify(import.meta.resolve("../../../tracker/jobs/queue/queue_disk.ts"))
+      JSON.stringify(import.meta.resolve("../../../tracker/store/queue/queue_disk.ts"))
     };
       import { openQueue, submitJob } from ${
       JSON.stringify(import.meta.resolve("../../../core/mod.ts"))

@@ -5,12 +5,12 @@ import type { Job, Queue } from "../../../core/mod.ts";
 import { readLease } from "../../../tracker/jobs/attempt/lease.ts";
 import { LocalEngine } from "../../../tracker/jobs/engines/local/local_engine.ts";
 import { driveQueue } from "../../../tracker/jobs/queue/drive_queue.ts";
-import { QueueDisk } from "../../../tracker/jobs/queue/queue_disk.ts";
+import { QueueDisk } from "../../../tracker/store/queue/queue_disk.ts";
 import {
   attemptFolder,
   type QueuePaths,
   queuePaths,
-} from "../../../tracker/jobs/queue/queue_paths.ts";
+} from "../../../tracker/store/queue/queue_paths.ts";
 import { queueRows } from "../../../tracker/jobs/queue/queue_rows.ts";
 import { type QueueOptions, submitStudy } from "../../../tracker/jobs/queue/submit.ts";
 import { executionPage, queuePage } from "../../../tracker/show/queue/queue_page.ts";

@@ -10,7 +10,7 @@ import {
   submitJob,
 } from "../../../core/mod.ts";
 import { notify } from "../../../tracker/jobs/queue/notify.ts";
-import { attemptFolder, queuePaths } from "../../../tracker/jobs/queue/queue_paths.ts";
+import { attemptFolder, queuePaths } from "../../../tracker/store/queue/queue_paths.ts";
 import { watchProgress } from "../../../tracker/jobs/queue/watch_progress.ts";
 import { inDirectory } from "../../fixtures/stores/processes.ts";
 
@@ -41,8 +41,7 @@ Deno.test("a job whose log stands still for half an hour is restarted once, and 
     const queue = emptyQueue();
     for (const event of openQueue(queue, "00c0ffee", at)) reduce(queue, event);
     for (const event of submitJob(queue, ASKED, at)) reduce(queue, event);
-    const told: string[] = [];
-    const watch = watchProgress(paths, (job_id, evidence) => told.push(`${job_id}: ${evidence}`));
+    const watch = watchProgress(paths);
     const write = async (attempt: number, minutes: number) => {
       const folder = attemptFolder(paths, "EXP-001", attempt);
       await Deno.mkdir(folder, { recursive: true });
@@ -54,8 +53,10 @@ Deno.test("a job whose log stands still for half an hour is restarted once, and 
     begun(queue, 1, start);
     await write(1, 20);
     assert.deepEqual(watch(queue, start + 49 * MINUTE), []);
-    const [asked, ...more] = watch(queue, start + 51 * MINUTE);
+    const [acted, asked, ...more] = watch(queue, start + 51 * MINUTE);
     assert.deepEqual(more, []);
+    assert.ok(acted?.type === "acted" && acted.remedy === "restarted");
+    reduce(queue, acted);
     assert.ok(asked?.type === "save_asked");
     assert.match(asked.reason, /^no progress for 31 min; .*another one.*: it is restarted, once$/);
     reduce(queue, asked);
@@ -67,9 +68,16 @@ Deno.test("a job whose log stands still for half an hour is restarted once, and 
     });
     begun(queue, 2, start + 60 * MINUTE);
     await write(2, 61);
-    for (const minutes of [92, 93]) assert.deepEqual(watch(queue, start + minutes * MINUTE), []);
-    assert.deepEqual(told.length, 1, "told once");
-    assert.match(told[0]!, /^EXP-001: no progress for 31 min/);
+    const [told, ...others] = watch(queue, start + 92 * MINUTE);
+    assert.deepEqual(others, []);
+    assert.ok(told?.type === "acted" && told.remedy === "told");
+    assert.match(told.evidence, /^no progress for 31 min/);
+    reduce(queue, told);
+    assert.deepEqual(watch(queue, start + 93 * MINUTE), [], "told once");
+    const actions = queue.jobs.get("EXP-001")!.actions;
+    assert.deepEqual(actions.map(({ remedy, attempt }) => [remedy, attempt]), [
+      ...[["restarted", 1], ["told", 2]],
+    ]);
   }));
 
 Deno.test("a webhook and a program are told as JSON; one that fails is named and holds up nothing", () =>

@@ -46,12 +46,17 @@ export async function budgetCommand(options: BudgetOptions): Promise<void> {
   if (rows.length === 0) {
     return console.log("No compute budget is set: `pare queue budget --hours 40`");
   }
-  const head = ["of", "available", "spent", "under way", "waiting", "reserve", "left"];
+  const priced = rows.some(({ price }) => price !== null);
+  const head = [
+    ...["of", "available", "spent", "under way", "waiting", "reserve", "left"],
+    ...priced ? ["cost"] : [],
+  ];
   console.log(textTable(
     head,
     rows.map((row) => [
       [row.machine ?? "all machines", ...row.study === null ? [] : [row.study]].join(", "),
       ...[row.hours, row.spent, row.under_way, row.waiting, row.reserve_hours, row.left].map(h),
+      ...priced ? [row.price?.toFixed(2) ?? ""] : [],
     ]),
   ));
 }

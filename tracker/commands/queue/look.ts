@@ -1,9 +1,11 @@
 import { jobNamed, UsageError } from "../../../core/mod.ts";
-import { readWhole } from "../../../python-backends/whole_file.ts";
 import { attemptPaths, readLog } from "../../jobs/attempt/attempt_folder.ts";
-import type { ChecklistLine } from "../../jobs/queue/checklist.ts";
-import { ownPaths } from "../../jobs/queue/queue_files.ts";
-import { attemptFolder } from "../../jobs/queue/queue_paths.ts";
+import {
+  type Checklist,
+  type ChecklistLine,
+  readChecklist,
+} from "../../store/queue/checklist_file.ts";
+import { attemptFolder } from "../../store/queue/queue_paths.ts";
 import { queueRows } from "../../jobs/queue/queue_rows.ts";
 import { jsonText } from "../../show/json/print_json.ts";
 import { queuePage } from "../../show/queue/queue_page.ts";
@@ -27,11 +29,6 @@ export function listCommand({ store, json = false }: LookOptions): void {
   if (nobody !== null) console.log(`\n${nobody}`);
 }
 
-interface Checklist {
-  readonly before?: readonly ChecklistLine[];
-  readonly after?: readonly ChecklistLine[];
-}
-
 const MARK = (ok: boolean | null): string => ok === null ? "·" : ok ? "✓" : "✗";
 
 function checklistText({ before = [], after = [] }: Checklist): string {
@@ -50,7 +47,7 @@ export function showJobCommand(job_id: string, { store, json = false }: LookOpti
   const job = jobNamed(queue, job_id);
   const row = queueRows(queue, paths, Date.now()).find((one) => one.job_id === job_id)!;
   const checklists = job.attempts.map(({ number }) =>
-    readWhole<Checklist>(ownPaths(attemptFolder(paths, job_id, number)).checklist) ?? {}
+    readChecklist(attemptFolder(paths, job_id, number))
   );
   if (json) {
     const attempts = job.attempts.map((one, at) => ({ ...one, checklist: checklists[at]! }));

@@ -1,6 +1,6 @@
 import { findHome } from "../../ground/home.ts";
-import { QueueDisk } from "../../jobs/queue/queue_disk.ts";
-import { type QueuePaths, queuePaths } from "../../jobs/queue/queue_paths.ts";
+import { QueueDisk } from "../../store/queue/queue_disk.ts";
+import { type QueuePaths, queuePaths } from "../../store/queue/queue_paths.ts";
 
 /** The queue beside a store. */
 export interface QueuePlace {

@@ -7,7 +7,7 @@ import { findHome } from "../../ground/home.ts";
 import { readEngines } from "../../jobs/engines/engines_file.ts";
 import { type EngineFolders, openEngine } from "../../jobs/engines/open_engine.ts";
 import { type DriveOptions, driveQueue } from "../../jobs/queue/drive_queue.ts";
-import type { QueuePaths } from "../../jobs/queue/queue_paths.ts";
+import type { QueuePaths } from "../../store/queue/queue_paths.ts";
 import { notify } from "../../jobs/queue/notify.ts";
 import { type QueueRow, queueRows } from "../../jobs/queue/queue_rows.ts";
 import { executionPage, queuePage } from "../../show/queue/queue_page.ts";

@@ -8,9 +8,11 @@ import { existsSync, readFileSync } from "node:fs";
 import type { StudyRequestInput } from "../../../core/mod.ts";
 import { readWhole, writeWhole } from "../../../python-backends/whole_file.ts";
 import { afterwards } from "../../jobs/queue/checklist.ts";
-import { ownPaths, type ProgressFile } from "../../jobs/queue/queue_files.ts";
+import type { ProgressFile } from "../../jobs/queue/queue_files.ts";
 import { AttemptWork } from "../../jobs/queue/queued_work.ts";
 import { progressText, type StudyProgress } from "../../show/view/study_progress.ts";
+import { readChecklist } from "../../store/queue/checklist_file.ts";
+import { ownPaths } from "../../store/queue/queue_paths.ts";
 import { runPaths } from "../../store/store_paths.ts";
 import { runStudyCommand } from "./run.ts";
 
@@ -43,8 +45,7 @@ async function run(): Promise<void> {
     { yes: true, store, onProgress },
     (lab) => there ? lab.resume(study_id) : lab.open(request, study_id),
   );
-  const lines = readWhole<object>(checklist) ?? {};
-  writeWhole(checklist, { ...lines, after: await afterwards(work) });
+  writeWhole(checklist, { ...readChecklist(folder), after: await afterwards(work) });
 }
 
 try {

@@ -18,6 +18,10 @@ export interface EngineFolders {
 /** The engine that `--engine` names: `local`, `slurm:PARTITION`, `ray://HOST:PORT`, or one of the file. */
 export async function openEngine(called: string, { file, books }: EngineFolders): Promise<Engine> {
   const entry = findEntry(called, file);
+  return asEntered(await engineOf(called, entry, books), entry);
+}
+
+async function engineOf(called: string, entry: EngineEntry, books: string): Promise<Engine> {
   const machine = entry.machine ?? null;
   switch (entry.kind) {
     case "local": {
@@ -30,14 +34,14 @@ export async function openEngine(called: string, { file, books }: EngineFolders)
         entry;
       const minutes = hours === undefined ? null : Math.ceil(60 * hours);
       const options = { partition, account, minutes, gres, extra, deno, machine };
-      return limited(new SlurmEngine(called, options), entry.limits);
+      return new SlurmEngine(called, options);
     }
     case "ray": {
       const { address, token_variable, deno = Deno.execPath() } = entry;
       const url = address.replace(/^ray:/, "http:").replace(/\/+$/, "");
       const token = tokenOf(called, token_variable);
       const head = { name: called, url, token, token_from: token_variable };
-      return limited(new RayEngine(called, { head, deno, machine }), entry.limits);
+      return new RayEngine(called, { head, deno, machine });
     }
   }
 }
@@ -84,15 +88,16 @@ function within(devices: Devices, limits: Limits, machine: string | null): Devic
   return { ...devices, slots, cards, machine: machine ?? devices.machine };
 }
 
-/** What a user lets pare have of a cluster at once is what there is. */
-function limited(engine: Engine, limits: Limits): Engine {
-  if (Object.keys(limits).length === 0) return engine;
+/** What a user lets pare have of an engine at once is what there is, at the price that the user says. */
+function asEntered(engine: Engine, { limits, price_per_hour }: EngineEntry): Engine {
+  if (Object.keys(limits).length === 0 && price_per_hour === undefined) return engine;
   const all = engine.capacity.bind(engine);
   engine.capacity = async (): Promise<Capacity> => {
     const capacity = await all();
     const [total, free, largest] = [capacity.total, capacity.free, capacity.largest]
       .map((slots) => least(slots, limits));
-    return { ...capacity, total: total!, free: free!, largest: largest! };
+    const slots = { total: total!, free: free!, largest: largest! };
+    return { ...capacity, ...slots, ...(price_per_hour === undefined ? {} : { price_per_hour }) };
   };
   return engine;
 }

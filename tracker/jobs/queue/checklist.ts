@@ -9,15 +9,9 @@ import { PROJECT_ROOT } from "../../ground/home.ts";
 import { sha256File } from "../../ground/storage/file_hash.ts";
 import { checkStudy } from "../../lab/check_study.ts";
 import { openStore } from "../../store/store.ts";
-import type { QueuePaths } from "./queue_paths.ts";
+import type { ChecklistLine } from "../../store/queue/checklist_file.ts";
+import type { QueuePaths } from "../../store/queue/queue_paths.ts";
 import type { AttemptWork } from "./queued_work.ts";
-
-/** A line of the list. `ok` null: it was looked at and decides nothing. */
-export interface ChecklistLine {
-  readonly check: string;
-  readonly ok: boolean | null;
-  readonly said: string;
-}
 
 type Found = Omit<ChecklistLine, "check">;
 

@@ -12,9 +12,9 @@ import {
 import { type FileLock, lockOwner, named, tryLock } from "../../../python-backends/file_lock.ts";
 import { openStore } from "../../store/store.ts";
 import { judgeCriterion } from "./criteria.ts";
-import { QueueDisk } from "./queue_disk.ts";
+import { QueueDisk } from "../../store/queue/queue_disk.ts";
 import { type ProgramOf, queueFiles } from "./queue_files.ts";
-import type { QueuePaths } from "./queue_paths.ts";
+import type { QueuePaths } from "../../store/queue/queue_paths.ts";
 import { QueuedWork } from "./queued_work.ts";
 import { watchProgress } from "./watch_progress.ts";
 
@@ -28,7 +28,7 @@ export interface DriveOptions {
   readonly until_idle?: boolean;
   /** After each turn that changed something, or left something undone. */
   readonly onTurn?: (turn: Turn) => Promise<void> | void;
-  /** Told of a job that does not get on, restarted or not. */
+  /** Told of a job for which nothing more is done. */
   readonly onStuck?: (job_id: string, evidence: string) => void;
 }
 
@@ -100,7 +100,7 @@ export async function driveQueue(options: DriveOptions): Promise<void> {
   if (lock === null) throw new UsageError(drivenBy(paths));
   const disk = new QueueDisk(paths.journal);
   const files = queueFiles(paths, programOf);
-  const watch = watchProgress(paths, onStuck);
+  const watch = watchProgress(paths);
   let wait = FIRST_PAUSE_MS;
   while (!signal.aborted) {
     const taken = await turn({ clock: Date.now, disk, files, engines });
@@ -118,7 +118,13 @@ export async function driveQueue(options: DriveOptions): Promise<void> {
       }
     }
     if (watch(taken.queue, Date.now()).length > 0) {
-      await disk.transact((queue) => watch(queue, Date.now()));
+      let events: readonly JobEvent[] = [];
+      await disk.transact((queue) => events = watch(queue, Date.now()));
+      for (const event of events) {
+        if (event.type === "acted" && event.remedy === "told") {
+          onStuck(event.job_id, event.evidence);
+        }
+      }
       changed = true;
     }
     if (changed || undone.length > 0) await onTurn?.({ ...taken, undone });

@@ -1,10 +1,14 @@
-import { join } from "node:path";
 import type { AttemptFiles, AttemptKey, AttemptSeen, Job } from "../../../core/mod.ts";
 import { readWhole, writeWhole } from "../../../python-backends/whole_file.ts";
 import { seenAttempt } from "../attempt/attempt_state.ts";
 import { closeAttempt, watchLeases } from "../attempt/lease.ts";
 import { beforehand } from "./checklist.ts";
-import { attemptFolder, jobDocument, type QueuePaths } from "./queue_paths.ts";
+import {
+  attemptFolder,
+  jobDocument,
+  ownPaths,
+  type QueuePaths,
+} from "../../store/queue/queue_paths.ts";
 import { type AttemptWork, QueuedWork } from "./queued_work.ts";
 
 /** How far an attempt is, in its folder, by its own program. */
@@ -13,16 +17,6 @@ export interface ProgressFile {
   readonly share: number | null;
   /** In words, such as `trial 2 of 5 (t02), at most 6 min left`. */
   readonly said: string;
-}
-
-/** Files of ours in an attempt's folder, beside those of its wrapper. */
-export function ownPaths(folder: string) {
-  return {
-    progress: join(folder, "progress.json"),
-    /** What the job is to do, for its program. */
-    work: join(folder, "work.json"),
-    checklist: join(folder, "checklist.json"),
-  };
 }
 
 export function readProgress(folder: string): ProgressFile | null {

@@ -3,13 +3,14 @@ import {
   estimateOf,
   type Eta,
   type Job,
+  jobPrice,
   type ListedJob,
   listQueue,
   type Priority,
   type Queue,
 } from "../../../core/mod.ts";
 import { readProgress } from "./queue_files.ts";
-import { attemptFolder, type QueuePaths } from "./queue_paths.ts";
+import { attemptFolder, type QueuePaths } from "../../store/queue/queue_paths.ts";
 
 /** A job as people read it, whoever shows it. */
 export interface QueueRow {
@@ -41,6 +42,8 @@ export interface QueueRow {
   /** What a whole one takes, and how that is known. */
   readonly estimate_seconds: number;
   readonly estimate_source: Estimate["source"];
+  /** What its attempts have cost up to now, in the currency of engines.yaml; null: no price is said. */
+  readonly price: number | null;
   /** Of its success criteria, in their order. */
   readonly criteria: readonly { readonly text: string; readonly verdict: string | null }[];
 }
@@ -57,7 +60,7 @@ function times(eta: Eta | null) {
   };
 }
 
-function common(queue: Queue, { store }: QueuePaths, job: Job) {
+function common(queue: Queue, { store }: QueuePaths, job: Job, now: number) {
   const { job_id, asked, priority, state, work, submitted, attempts, verdicts } = job;
   const { seconds, source } = estimateOf(queue, job);
   const word = (name: string) => String(work[name] ?? "");
@@ -67,7 +70,7 @@ function common(queue: Queue, { store }: QueuePaths, job: Job) {
     ...{ study_id: word("study_id"), store, model_name: word("model_name") },
     ...{ dataset: word("dataset"), kind: word("kind"), attempt: last?.number ?? 0 },
     ...{ engine: last?.engine ?? asked.engine, machine: last?.machine ?? null },
-    ...{ estimate_seconds: seconds, estimate_source: source },
+    ...{ estimate_seconds: seconds, estimate_source: source, price: jobPrice(job, now) },
     criteria: asked.success.map(({ text }, at) => ({ text, verdict: verdicts[at] ?? null })),
   };
 }
@@ -92,7 +95,7 @@ export function queueRows(queue: Queue, paths: QueuePaths, now: number): QueueRo
       : readProgress(attemptFolder(paths, job.job_id, attempt.number));
     const place = attempt === null ? queue.lines[job.priority].indexOf(job) + 1 : 0;
     return {
-      ...common(queue, paths, job),
+      ...common(queue, paths, job, now),
       ...{ section, place, reason: wait?.reason ?? job.reason, ...times(eta) },
       ...{ progress: shares.get(job.job_id) ?? null, progress_said: said?.said ?? null },
     };
@@ -104,7 +107,7 @@ export function queueRows(queue: Queue, paths: QueuePaths, now: number): QueueRo
     ...list.queued.map((one) => row("queued", one)),
     ...list.blocked.map((one) => row("blocked", one)),
     ...ended.map((job): QueueRow => ({
-      ...common(queue, paths, job),
+      ...common(queue, paths, job, now),
       ...{ section: "ended", place: 0, reason: job.reason, progress: null, progress_said: null },
       ...{ begins_at: null, ends_at: iso(job.ended!), ends_between: null },
     })),

@@ -19,8 +19,8 @@ import { runPaths } from "../../store/store_paths.ts";
 import { findDevices } from "../engines/local/devices.ts";
 import { checkSubmitted } from "./check_submitted.ts";
 import { readCriterion } from "./criteria.ts";
-import { QueueDisk } from "./queue_disk.ts";
-import { jobDocument, type QueuePaths, queuePaths } from "./queue_paths.ts";
+import { QueueDisk } from "../../store/queue/queue_disk.ts";
+import { jobDocument, type QueuePaths, queuePaths } from "../../store/queue/queue_paths.ts";
 import type { QueuedWork } from "./queued_work.ts";
 
 /** How a study is put in line; what is not said is inferred. */

@@ -13,13 +13,12 @@ import {
 import { attemptPaths } from "../attempt/attempt_folder.ts";
 import { readLease } from "../attempt/lease.ts";
 import { remains } from "../attempt/remains.ts";
-import { ownPaths } from "./queue_files.ts";
-import { attemptFolder, type QueuePaths } from "./queue_paths.ts";
+import { attemptFolder, ownPaths, type QueuePaths } from "../../store/queue/queue_paths.ts";
 
 const LIMIT_MS = 30 * 60_000;
 /** How often a job's processor time is noted. */
 const SAMPLE_MS = 60_000;
-const WORDS = "no progress for";
+const CONDITION = "no progress";
 /** Of a second, in which the kernel counts a process's work. */
 const TICKS = 100;
 
@@ -49,18 +48,21 @@ function lastSign({ began }: JobAttempt, folder: string): number {
   return Math.max(began ?? 0, changed(log), changed(ownPaths(folder).progress));
 }
 
-function restarted(job: Job): boolean {
-  return job.attempts.some(({ stop }) => stop?.reason.startsWith(WORDS) ?? false);
+/** What is done about a job that does not get on; nothing is done twice. */
+function remedyFor({ asked, actions }: Job, { number }: JobAttempt): "restarted" | "told" | null {
+  const done = actions.filter(({ condition }) => condition === CONDITION);
+  const restarted = done.some(({ remedy }) => remedy === "restarted");
+  if (asked.may_be_saved && !restarted) return "restarted";
+  const told = done.some(({ remedy, attempt }) => remedy === "told" && attempt === number);
+  return told ? null : "told";
 }
 
-/** Looks at jobs under way, again and again; `tell` hears of one that was restarted in vain, once. */
+/** Looks at jobs under way, again and again, and says what is done about those that do not get on. */
 export function watchProgress(
   paths: QueuePaths,
-  tell: (job_id: string, evidence: string) => void,
   limit_ms = LIMIT_MS,
 ): (queue: Queue, now: number) => JobEvent[] {
   const before = new Map<string, { now: number; worked: number }>();
-  const told = new Set<string>();
   const utilisation = (name: string, folder: string, now: number): string => {
     const seconds = worked(folder);
     if (seconds === null) return "its machine is another one, whose load is not seen here";
@@ -80,17 +82,19 @@ export function watchProgress(
         if (now - last > SAMPLE_MS) before.set(name, { now, worked: worked(folder) ?? 0 });
         return [];
       }
-      const evidence = `${WORDS} ${Math.round(quiet / 60_000)} min; ${
+      const remedy = remedyFor(job, attempt);
+      if (remedy === null) return [];
+      const evidence = `${CONDITION} for ${Math.round(quiet / 60_000)} min; ${
         utilisation(name, folder, now)
       }`;
-      if (job.asked.may_be_saved && !restarted(job)) {
-        const at = new Date(now).toISOString();
-        const reason = `${evidence}: it is restarted, once`;
-        const { job_id } = job;
-        return [{ type: "save_asked", at, job_id, attempt: attempt.number, reason, for_job: null }];
-      }
-      if (!told.has(name)) tell(job.job_id, evidence);
-      told.add(name);
-      return [];
+      const of_attempt = {
+        ...{ at: new Date(now).toISOString(), job_id: job.job_id, attempt: attempt.number },
+      };
+      const acted: JobEvent = {
+        ...{ type: "acted", ...of_attempt, condition: CONDITION, evidence, remedy, limit: "once" },
+      };
+      if (remedy === "told") return [acted];
+      const reason = `${evidence}: it is restarted, once`;
+      return [acted, { type: "save_asked", ...of_attempt, reason, for_job: null }];
     });
 }

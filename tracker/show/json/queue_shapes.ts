@@ -30,6 +30,9 @@ export const QueuedJob = z.strictObject({
   ),
   estimate_seconds: z.number(),
   estimate_source: z.enum(["measured", "said", "budget", "usual"]),
+  price: z.number().nullable().describe(
+    "of its attempts up to now, in the currency of engines.yaml; null: no price is said",
+  ),
   criteria: z.array(z.strictObject({ text: z.string(), verdict: z.string().nullable() }))
     .readonly(),
 });
@@ -67,5 +70,6 @@ export const Budget = z.strictObject({
   spent: z.number(),
   under_way: z.number(),
   waiting: z.number(),
+  price: z.number().nullable().describe("of its attempts; null: no price is said"),
   left: z.number(),
 });

@@ -25,10 +25,16 @@ function eta(row: QueueRow, now: number): string {
   }`;
 }
 
+function price({ price }: QueueRow): string[] {
+  return price === null ? [] : [`cost ${price.toFixed(2)}`];
+}
+
 function running(row: QueueRow, now: number): string {
   const share = row.progress === null ? "" : `${Math.round(100 * row.progress)} %`;
   const how = row.state === "running" ? share : `${row.state}: ${row.reason}`;
-  const said = [how, row.progress_said ?? ""].filter((text) => text !== "").join(", ");
+  const said = [how, row.progress_said ?? "", ...price(row)].filter((text) => text !== "").join(
+    ", ",
+  );
   return `- [ ] ${row.job_id}: ${row.title} (${row.priority}${said === "" ? "" : `, ${said}`}${
     eta(row, now)
   }) [${row.engine}]`;
@@ -45,7 +51,7 @@ function ended(row: QueueRow): string {
   const judged = row.criteria.map(({ text, verdict }) =>
     `${text}: ${verdict?.replace("_", " ") ?? "not judged yet"}`
   );
-  const more = [row.reason, ...judged].join("; ");
+  const more = [row.reason, ...judged, ...price(row)].join("; ");
   return `- [${MARKS[row.state] ?? " "}] ${row.job_id}: ${row.title} (${row.state}: ${more})`;
 }
 

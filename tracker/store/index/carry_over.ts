@@ -99,7 +99,9 @@ const OF_EPISODE = [
 /** What is said of an artifact, which is one for all trials that use it: the last record counts. */
 const OF_ARTIFACT = ["artifacts", "artifact_files", "layer_sensitivities"];
 /** What says something of the index itself. */
-const OWN = ["problems", "recovered", "journals", "schema_migrations", "metric_series"];
+const OWN = [
+  ...["problems", "recovered", "journals", "schema_migrations", "metric_series", "queue_jobs"],
+];
 
 type Values = readonly (string | number | null)[];
 

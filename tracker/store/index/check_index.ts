@@ -7,7 +7,9 @@ import { carryOver, type Recovered } from "./carry_over.ts";
 import { exists } from "../../ground/storage/set_aside.ts";
 import { shelfJournals } from "../shelf/shelf.ts";
 import { coverage, type Ends, indexPlaces, type Places } from "./places.ts";
+import { QUEUE_TABLES } from "../queue/job_rows.ts";
 import type { StorePaths } from "../store_paths.ts";
+import { hasQueue } from "./take_queue.ts";
 
 /** What was looked at, and what is wrong. */
 export interface Findings {
@@ -25,6 +27,8 @@ export interface IndexFindings extends Findings {
 const WHAT_TO_DO = "`pare store rebuild` makes it anew and keeps this one beside it";
 /** What says of an index where its rows come from. */
 const ORIGIN = ["problems", "recovered", "journals"];
+
+const QUEUE = ["queue_place", ...QUEUE_TABLES];
 
 /** Rows of each table and a sum over their hashes, which does not depend on their order. */
 type Contents = Map<string, { rows: number; hash: string }>;
@@ -68,14 +72,15 @@ async function openIndex(paths: StorePaths): Promise<OpenDatabase | string> {
 /** The index as it is, and how much of each journal it has; a sentence where it cannot be read. */
 async function readIndex(
   paths: StorePaths,
-): Promise<{ contents: Contents; places: Places } | { old: number } | string> {
+): Promise<{ contents: Contents; places: Places; queue: boolean } | { old: number } | string> {
   const opened = await openIndex(paths);
   if (typeof opened === "string") return opened;
   try {
     const { version, current } = await findSchemaToWrite(opened.connection, paths.database);
     if (!current) return { old: version };
     const places = await indexPlaces(opened.connection);
-    return { contents: await contentsOf(opened.connection), places };
+    const queue = await hasQueue(opened.connection, paths);
+    return { contents: await contentsOf(opened.connection), places, queue };
   } catch (error) {
     return `the index cannot be read: ${(error as Error).message}; ${WHAT_TO_DO}`;
   } finally {
@@ -141,11 +146,11 @@ export async function checkIndex(paths: StorePaths): Promise<IndexFindings> {
   const behind = journal_bytes - database_bytes;
   const said = `index: ${rows} rows in ${index.contents.size} tables` +
     (behind > 0 ? `, ${behind} bytes of the journals behind` : "");
-  if (held.length > 0) {
-    for (const name of ORIGIN) {
-      wanted.delete(name);
-      index.contents.delete(name);
-    }
+  // Of the queue nothing is kept but how it stands: an index that is behind it cannot be held against it.
+  const apart = [...held.length > 0 ? ORIGIN : [], ...index.queue ? [] : QUEUE];
+  for (const name of apart) {
+    wanted.delete(name);
+    index.contents.delete(name);
   }
   return { said: [said], wrong: differences(index.contents, wanted), held, places };
 }

@@ -21,7 +21,7 @@ export type Places = ReadonlyMap<string, Place>;
 export type Ends = Readonly<Record<string, number>>;
 
 /** A checksum of what stands before a place of the journal; null where the journal is shorter. */
-function markAt(path: string, offset: number): string | null {
+export function markAt(path: string, offset: number): string | null {
   const bytes = new Uint8Array(Math.min(offset, MARKED));
   if (bytes.length === 0) return "empty";
   const file = Deno.openSync(path, { read: true });

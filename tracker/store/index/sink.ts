@@ -20,6 +20,7 @@ import { scoredAgainSamples } from "../rows/scoring/scored_again_rows.ts";
 import { scoredFiles } from "../rows/scoring/scored_rows.ts";
 import { sampleChanges } from "../rows/sample_file.ts";
 import type { StorePaths } from "../store_paths.ts";
+import { takeQueue } from "./take_queue.ts";
 
 /** Rows gathered before they are committed: bounds memory and the work lost to a kill. */
 const BATCH_ROWS = 20_000;
@@ -193,5 +194,6 @@ export async function catchUp(
     }
   }
   await gathered.commit(connection);
+  await takeQueue(connection, paths);
   return coverage(journals, await indexPlaces(connection));
 }

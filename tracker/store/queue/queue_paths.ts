@@ -26,3 +26,13 @@ export function jobDocument(paths: QueuePaths, submission_id: string): string {
 export function attemptFolder({ root }: QueuePaths, job_id: string, attempt: number): string {
   return join(root, "jobs", job_id, `attempt-${attempt}`);
 }
+
+/** Files of a queued job in its attempt's folder, beside those of its wrapper. */
+export function ownPaths(folder: string) {
+  return {
+    progress: join(folder, "progress.json"),
+    /** What the job is to do, for its program. */
+    work: join(folder, "work.json"),
+    checklist: join(folder, "checklist.json"),
+  };
+}

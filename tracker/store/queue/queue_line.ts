@@ -1,8 +1,10 @@
 import { crc32 } from "node:zlib";
 import { JobEvent } from "../../../core/mod.ts";
 
-/** Version of the lines; events of a later one are not read. */
-const VERSION = 1;
+/**
+ * Version of the lines; events of a later one are not read. From 2 on there are actions and prices.
+ */
+const VERSION = 2;
 
 /** `1 9c2d41aa {...}`: version, CRC-32 of the JSON, the event. */
 const LINE = /^(\d+) ([0-9a-f]{8}) (.*)$/s;

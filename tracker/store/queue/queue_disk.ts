@@ -10,7 +10,7 @@ import {
 } from "../../../core/mod.ts";
 import { syncFolder } from "../../../python-backends/whole_file.ts";
 import { storageError } from "../../ground/storage/storage_error.ts";
-import { awaitTurn } from "../../store/journal/turn.ts";
+import { awaitTurn } from "../journal/turn.ts";
 import { queueLine, readQueueLine } from "./queue_line.ts";
 
 const NEWLINE = 0x0a;
@@ -80,6 +80,24 @@ export class QueueDisk implements JobDisk {
     const events = decide(this.#read.queue);
     if (events.length > 0) this.#append(file, events);
     return this.#read.queue;
+  }
+
+  /** How far the journal is read: behind its last whole line. */
+  get end(): number {
+    return this.#read.end;
+  }
+
+  /** Jobs that are told of behind a place, in what is read; all of them where that is the beginning. */
+  jobsSince(place: number): Iterable<string> {
+    if (place === 0) return this.#read.queue.jobs.keys();
+    using file = Deno.openSync(this.path, { read: true });
+    const text = new TextDecoder().decode(readFrom(file, place).subarray(0, this.end - place));
+    return new Set(
+      text.split("\n").flatMap((line) => {
+        const event = line === "" ? null : readQueueLine(line);
+        return event !== null && typeof event !== "string" && "job_id" in event ? event.job_id : [];
+      }),
+    );
   }
 
   /** The queue as it is now; an empty one where there is none. Takes no lock. */
