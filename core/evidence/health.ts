@@ -161,5 +161,5 @@ function truncated({ samples }: TaskResults): string | null {
   if (cut.length === 0) return null;
   const most = cut.reduce((sum, { cut_tokens }) => Math.max(sum, cut_tokens ?? 0), 0);
   return `${cut.length} of ${samples.length} inputs are longer than the model reads and lost up to ` +
-    `${most} tokens from their left; ${idsOf(cut)}`;
+    `${most} tokens; ${idsOf(cut)}`;
 }

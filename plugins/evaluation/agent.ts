@@ -4,6 +4,24 @@ import { defineAgent } from "../../core/mod.ts";
 const TRUTHFUL = ["truthfulqa_mc1", "truthfulqa_mc2"];
 const HALVES = { truthfulqa_mc1: 0.5, truthfulqa_mc2: 0.5 };
 
+/** LongBench-E asks all but three of LongBench's 16 English tasks, of other samples. */
+const LONGBENCH_E = [
+  "qasper",
+  "multifieldqa_en",
+  "hotpotqa",
+  "2wikimqa",
+  "gov_report",
+  "multi_news",
+  "trec",
+  "triviaqa",
+  "samsum",
+  "passage_count",
+  "passage_retrieval_en",
+  "lcc",
+  "repobench_p",
+];
+const LONGBENCH = ["narrativeqa", "musique", "qmsum", ...LONGBENCH_E];
+
 /** Why benchmarks that the sets ask for cannot be had. */
 const REASONS = {
   storycloze: "its data are licensed to persons and may not be passed on",
@@ -78,6 +96,16 @@ export default defineAgent({
       dataset_class: "language",
       tasks: [...TRUTHFUL, "lambada"],
       weights: HALVES,
+    },
+    {
+      datasets: ["longbench"],
+      dataset_class: "language",
+      tasks: LONGBENCH.map((name) => `longbench_${name}`),
+    },
+    {
+      datasets: ["longbench_e"],
+      dataset_class: "language",
+      tasks: LONGBENCH_E.map((name) => `longbench_e_${name}`),
     },
     {
       datasets: ["memory"],

@@ -32,6 +32,8 @@ function fieldsOf(task: Task): string[] {
   return Object.keys(fields);
 }
 
+const LONGBENCH = ["f1", "rouge_l", "edit_similarity"];
+
 Deno.test("every task of the evaluation folder passes the wire and adds up", () => {
   assert.equal(registry.tasks.length + registry.scorers.length, files.length - 1);
   for (const task of registry.tasks) {
@@ -41,7 +43,11 @@ Deno.test("every task of the evaluation folder passes the wire and adds up", () 
     assert.ok(task.full_samples === null || task.full_samples >= task.proxy_samples, task.name);
     const perplexity = task.scorers[0]?.scorer === "token_loss";
     assert.equal(task.window_tokens !== null, perplexity, task.name);
-    assert.equal(task.reported_metric, perplexity ? "perplexity" : "accuracy", task.name);
+    const shares = ["accuracy", ...task.scorers[0]?.scorer === "longbench" ? LONGBENCH : []];
+    assert.ok(
+      perplexity ? task.reported_metric === "perplexity" : shares.includes(task.reported_metric),
+      task.name,
+    );
     assert.equal(wire.direction, perplexity ? "minimize" : "maximize", task.name);
     assert.equal(task.metric.includes(","), !perplexity, task.name);
   }
@@ -120,6 +126,41 @@ Deno.test("the domain sets name what they cannot have, and why", async () => {
   const execution = chosen(await inspectDataset("execution"));
   assert.deepEqual(execution.tasks.map((task) => task.name), ["countdown"]);
   assert.match(execution.missing[0]!.reason, /simulated shop/);
+});
+
+Deno.test("LongBench is its 16 English tasks, LongBench-E 13; each has the benchmark's own name", async () => {
+  const whole = await names("longbench");
+  assert.equal(whole.length, 16);
+  assert.equal((await names("longbench_e")).length, 13);
+  assert.deepEqual(await names("2wikimqa,repobench-p,multifieldqa_en"), [
+    "longbench_2wikimqa",
+    "longbench_repobench_p",
+    "longbench_multifieldqa_en",
+  ]);
+  assert.deepEqual(await names("triviaqa"), ["triviaqa"], "without a text, as before");
+  const { groups } = whole.map((name) => registry.tasks.find((task) => task.name === name)!)
+    .reduce((found, { member_of = [] }) => {
+      for (const { group, members } of member_of) {
+        found.groups[group] = (found.groups[group] ?? 0) + 1;
+        found.said[group] = members;
+      }
+      return found;
+    }, { groups: {} as Record<string, number>, said: {} as Record<string, number> });
+  assert.deepEqual(groups, {
+    longbench: 16,
+    longbench_single_document_qa: 3,
+    longbench_multi_document_qa: 3,
+    longbench_summarization: 3,
+    longbench_few_shot: 3,
+    longbench_synthetic: 2,
+    longbench_code: 2,
+  });
+  for (const task of registry.tasks) {
+    for (const { group, members } of task.member_of ?? []) {
+      const own = registry.tasks.filter((one) => one.member_of?.some((of) => of.group === group));
+      assert.equal(own.length, members, group);
+    }
+  }
 });
 
 Deno.test("tasks are chosen by their own names too, several by commas", async () => {

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Container, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from pare_backends.evaluation.asked import AskedTask, TaskRows
 from pare_backends.evaluation.outcome import SampleResult, TaskOutcome
+from pare_backends.evaluation.prompts import in_template, prompting, shortener
 from pare_backends.evaluation.scoring.answer import Answer
 from pare_backends.evaluation.scoring.context import Surroundings
 from pare_backends.evaluation.scoring.programs import has_programs, listed
@@ -52,18 +53,19 @@ def ask_harness(asking: TaskRows, model: PackedLM | ServedLM) -> AskedTask:
     asked, reused = model.asked, model.answers.reused
     found: dict[int, tuple[SampleResult, Answer]] = {}
     model.label = task.task
+    shorten = shortener(task, model)
     for part in asking.parts():
         model.share = (len(found), len(part), len(rows))
-        results = _ask_part(task, documents, part, model)
+        results = _ask_part(task, documents, part, model, shorten)
         found.update(zip(part, results, strict=True))
     samples = [found[row][0] for row in rows]
-    version = lm_eval.__version__
+    version, how_asked = lm_eval.__version__, prompting(task, model)
     hashed, protocol_parts = _protocol(
         task,
         version,
         [sample.prompt_hash for sample in samples],
         [documents.hashes[row] for row in rows],
-        model.prompting,
+        how_asked,
         model.evict_after,
     )
     return AskedTask(
@@ -73,7 +75,7 @@ def ask_harness(asking: TaskRows, model: PackedLM | ServedLM) -> AskedTask:
         answers=[found[row][1] for row in rows],
         samples=samples,
         how=f"lm-eval {version}, {task.metric}, {task.few_shot}-shot",
-        changed=(f", {model.prompting}" if model.prompting else "")
+        changed=(f", {how_asked}" if how_asked else "")
         + (f", evicted after the {model.evict_after}" if model.evict_after else ""),
         hashed=hashed,
         protocol_parts=protocol_parts,
@@ -87,13 +89,13 @@ def _protocol(
     version: str,
     prompts: list[str],
     hashes: list[str],
-    prompting: str,
+    how_asked: str,
     evict_after: str,
 ) -> tuple[list[Any], dict[str, str]]:
     """Everything that an equal protocol has equal, but for scorer and weighing, and its parts by
     name.
 
-    version: of lm-eval; prompts, hashes: of each sample; prompting: how prompts were changed, or
+    version: of lm-eval; prompts, hashes: of each sample; how_asked: how prompts were changed, or
     nothing; evict_after: what a cache was cut after
     """
     named = hashed_definition(full_definition(task), task.scorers[0])
@@ -108,9 +110,9 @@ def _protocol(
         "template": content_hash({**definition, "generation_kwargs": None}),
         "prompts": content_hash(prompts),
     }
-    if prompting:
-        whole.append(prompting)
-        parts["prompting"] = prompting
+    if how_asked:
+        whole.append(how_asked)
+        parts["prompting"] = how_asked
     parts["samples"] = f"{len(hashes)} rows {content_hash(hashes)}"
     if evict_after:
         whole.append({"evict_after": evict_after})
@@ -131,20 +133,24 @@ def _plain(value: Any) -> Any:
 
 
 def _ask_part(
-    task: WireTask, documents: Documents, rows: Sequence[int], model: PackedLM | ServedLM
+    task: WireTask,
+    documents: Documents,
+    rows: Sequence[int],
+    model: PackedLM | ServedLM,
+    shorten: Callable[[str], str] | None,
 ) -> list[tuple[SampleResult, Answer]]:
     """Samples without a score, and answers, of rows that share a prompt, in their order."""
     from lm_eval.evaluator import evaluate
 
     metric = task.metric.partition(",")[0]
-    lm_task = build_task(task, documents, rows, asks_only=True)
+    lm_task = build_task(task, documents, rows, asks_only=True, shorten=shorten)
     loaded = {"tasks": {task.task: lm_task}, "groups": {}, "group_map": {}}
     results = evaluate(
         lm=model,
         task_dict=loaded,
         bootstrap_iters=0,
         log_samples=True,
-        apply_chat_template=model.templated,
+        apply_chat_template=in_template(task, model),
     )
     logged = results["samples"][task.task]
     return [

@@ -1,4 +1,4 @@
-import { statSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
 import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import {
@@ -18,7 +18,9 @@ export function dataPath(task: Task, request: RunRequest): string | null {
   if (request.data_dir === undefined || task.data_file === null) return null;
   // The folder of a benchmark that is no plugin was looked for when it was found.
   if ((task.origin ?? "plugin") !== "plugin") return null;
-  return resolve(request.data_dir, task.data_file);
+  const path = resolve(request.data_dir, task.data_file);
+  const plain = path.replace(/\.gz$/, ""); // as a benchmark's authors may hand it out
+  return existsSync(path) || !existsSync(plain) ? path : plain;
 }
 
 /** The tasks whose data file cannot be one, each with its sentence. */

@@ -9,7 +9,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
-from transformers import LogitsProcessor, LogitsProcessorList
+from transformers import (
+    LogitsProcessor,
+    LogitsProcessorList,
+    SuppressTokensAtBeginLogitsProcessor,
+)
 
 from pare_backends.cache.policy import chooses_by_content
 from pare_backends.cache.reading import read_context
@@ -231,6 +235,11 @@ class PackedLM(PackedScorer):
         """Contexts with what is generated after them, of a given cut cache or of one that is cut
         before the last token of each, as for log-likelihoods. returns: (batch, tokens) int64"""
         options["logits_processor"] = LogitsProcessorList([_Finite()])
+        if options.pop("min_new_tokens", 0):  # no answer is empty: none begins with its own end
+            texts = [self.tok_encode(one, add_special_tokens=False)[-1:] for one in stop]
+            last = sorted({*self._generator.ends, *(token for one in texts for token in one)})
+            begins = SuppressTokensAtBeginLogitsProcessor(last, context.shape[1], self.device)
+            options["logits_processor"].append(begins)
         if chooses_by_content(self.model) and "past_key_values" not in options:
             options["past_key_values"] = read_context(self.model, context[:, :-1])
         with torch.no_grad():

@@ -38,9 +38,17 @@ def chances(
         found = _of_answers(
             [(_text(lm_task, sample["doc"]), sample["target"]) for sample in samples]
         )
+        if task.origin == "plugin" and task.chance and not any(found) and not _has_documents(task):
+            return [task.chance] * len(samples)
     else:
         found = [0.0] * len(samples)
     return [task.chance if own is None else own for own in found]
+
+
+def _has_documents(task: WireTask) -> bool:
+    """Whether its groups have documents of their own, of which some may be free where others ask to
+    choose."""
+    return task.groups is not None and task.groups.include is not None
 
 
 def _of_choices(lm_task: Any, sample: dict[str, Any], metric: str) -> float | None:

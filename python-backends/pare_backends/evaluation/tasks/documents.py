@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -40,7 +40,9 @@ def load_documents(task: WireTask) -> Documents:
         rows = hub_rows(task, definition, test_split)
     else:
         rows = read_records(Path(task.data_path), required_fields(task, definition))
-    rows = _between(rows, (definition.get("metadata") or {}).get("rows"))
+    metadata = definition.get("metadata") or {}
+    _require_own(task, rows, metadata.get("rows_of"))
+    rows = _between(rows, metadata.get("rows"))
     rows = processed(task, definition, rows)
     examples = _example_rows(task, definition, rows[0]) if task.few_shot > 0 else []
     hashes = row_hashes(rows)
@@ -166,6 +168,20 @@ def _needed(task: WireTask, definition: dict[str, Any]) -> int | None:
     )
     made = task.origin != "plugin" and definition.get("process_docs") is not None
     return None if chosen_later or made else task.few_shot
+
+
+def _require_own(task: WireTask, rows: Sequence[Row], said: Mapping[str, Any] | None) -> None:
+    """Raises where a row says that it is another benchmark's; one that says nothing is taken."""
+    for number, row in enumerate(rows):
+        found = None if said is None else row.get(said["field"])
+        if said is None or found is None or found in said["values"]:
+            continue
+        raise CallFailure(
+            "bad_input",
+            f"Cannot evaluate {task.task} on {task.data_path or 'these data'}: its row {number} is"
+            f" one of {found!r:.60}, not of {said['values'][0]}",
+            hint=f"Put the rows of {said['values'][0]} into that file",
+        )
 
 
 def _between(rows: list[Row], bounds: dict[str, Any] | None) -> list[Row]:

@@ -8,6 +8,7 @@ A task says so in its definition's metadata:
 group's name in place of `{}`: its description and its worked examples. `means` names unweighted
 means over groups; the text is a pattern that is cut from a group's name first, so that variants of
 one subtask count as one. `hub_configs`, if given, are the dataset's parts on the hub, one a group.
+`below`, if given, makes groups of a number: the first name whose limit is above it, or is null.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from typing import Any
 from pare_backends.evaluation.tasks.records import Row
 from pare_backends.failures import CallFailure
 
-SAFE_NAME = re.compile(r"[A-Za-z0-9_.&' -]+")
+SAFE_NAME = re.compile(r"[A-Za-z0-9_.&'+ -]+")
 
 
 @dataclass(frozen=True)
@@ -32,10 +33,15 @@ class Groups:
     include: str | None = None
     means: Mapping[str, str] | None = None
     hub_configs: Sequence[str] | None = None
+    below: Mapping[str, float | None] | None = None
 
     def of(self, row: Row) -> str:
         """The row's group. Raises `CallFailure` where it has none that can be a name."""
         name = row.get(self.field)
+        if self.below is not None and isinstance(name, int | float):
+            name = next(
+                own for own, limit in self.below.items() if limit is None or row[self.field] < limit
+            )
         if not isinstance(name, str) or SAFE_NAME.fullmatch(name) is None:
             raise CallFailure(
                 "bad_input",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from pare_backends.evaluation.tasks.documents import Documents, full_definition
@@ -16,10 +16,15 @@ SEED = 1234
 
 
 def build_task(
-    task: WireTask, documents: Documents, rows: Sequence[int], asks_only: bool = False
+    task: WireTask,
+    documents: Documents,
+    rows: Sequence[int],
+    asks_only: bool = False,
+    shorten: Callable[[str], str] | None = None,
 ) -> Any:
     """lm-eval's task over exactly these rows, of one group where the task has groups: its
-    documents are numbered 0 to n-1 in this order. asks_only: it scores nothing.
+    documents are numbered 0 to n-1 in this order. asks_only: it scores nothing; shorten: makes its
+    prompts, which are a template's, fit the model.
 
     The rows are handed over in memory, so nothing is written to a dataset cache and no hub is
     asked.
@@ -59,6 +64,8 @@ def build_task(
         config["fewshot_config"] = {"sampler": "first_n"}
     if asks_only:
         _ask_only(config)
+    if shorten is not None:
+        config["doc_to_text"] = _shortened(definition["doc_to_text"], shorten)
     if task.origin == "file":
         sandbox_templates()
     try:
@@ -83,6 +90,12 @@ def _examples(task: WireTask, documents: Documents, group: str | None) -> list[R
             f"Cannot give {task.few_shot} examples to {task.task} of {group}: there are {len(own)}",
         )
     return own
+
+
+def _shortened(template: str, shorten: Callable[[str], str]) -> Callable[[Row], str]:
+    from lm_eval.utils import apply_template
+
+    return lambda row: shorten(apply_template(template, row))
 
 
 def _ask_only(config: dict[str, Any]) -> None:
