@@ -43,7 +43,10 @@ Deno.test("every task of the evaluation folder passes the wire and adds up", () 
     assert.ok(task.full_samples === null || task.full_samples >= task.proxy_samples, task.name);
     const perplexity = task.scorers[0]?.scorer === "token_loss";
     assert.equal(task.window_tokens !== null, perplexity, task.name);
-    const shares = ["accuracy", ...task.scorers[0]?.scorer === "longbench" ? LONGBENCH : []];
+    const shares = [
+      "accuracy",
+      ...task.scorers[0]?.scorer === "longbench_measure" ? LONGBENCH : [],
+    ];
     assert.ok(
       perplexity ? task.reported_metric === "perplexity" : shares.includes(task.reported_metric),
       task.name,

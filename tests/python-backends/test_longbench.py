@@ -13,7 +13,7 @@ from evaluation_fixtures import benchmark_file, wire_task, wire_tasks, write_row
 from pare_backends.evaluation.chat_template import use_chat_template
 from pare_backends.evaluation.harness import run_harness
 from pare_backends.evaluation.prompts import shortener
-from pare_backends.evaluation.scorers.longbench import Params, score
+from pare_backends.evaluation.scorers.longbench_measure import Params, score
 from pare_backends.evaluation.scoring.answer import OWN, Answer
 from pare_backends.evaluation.tasks.documents import load_documents
 from pare_backends.evaluation.tasks.lm_groups import group_measurements

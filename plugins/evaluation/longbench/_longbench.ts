@@ -67,7 +67,7 @@ export function longBench(task: LongBench, set: keyof typeof TASKS = "longbench"
       task.category.replaceAll("_", " ")
     }, 0-shot`,
     scorers: [{
-      scorer: "longbench",
+      scorer: "longbench_measure",
       params: { measure: task.measure, first_line: task.first_line === true },
     }],
     lm_eval_task: `longbench_${task.name}${end}`,

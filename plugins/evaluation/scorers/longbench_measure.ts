@@ -3,7 +3,7 @@ import { defineScorer, scorerMetric } from "../../../core/mod.ts";
 
 /** Each of LongBench's six measures; how a question is answered word for word stands beside its F1. */
 export default defineScorer({
-  name: "longbench",
+  name: "longbench_measure",
   version: "1",
   summary: "LongBench's own measures: the best score of an answer against those that are right",
   reads: ["text"],
