@@ -112,23 +112,69 @@ export const BUDGET = {
   }),
 };
 
+/** When tokens are let go of, as `SteppedParams` of `cache/method.py`: of methods whose scores go on. */
+export const evicting = (first: When) => ({
+  evicts: choice(["after_prompt", "each_step", "each_token"], {
+    default: first,
+    unit: "name",
+    description:
+      "When tokens are let go of: once after the prompt, after each later token too, or also within the prompt as if it were read token by token",
+    aliases: ["decoding"],
+  }),
+  evict_interval: integer({
+    minimum: 1,
+    maximum: 4096,
+    default: 1,
+    unit: "tokens",
+    log: true,
+    description: "Tokens that gather before as many are let go of",
+    aliases: ["compression_interval"],
+    only_where: { knob: "evicts", is: ["each_step", "each_token"] },
+  }),
+});
+type When = "after_prompt" | "each_step" | "each_token";
+
+/** Knobs of what the last tokens of a prompt look at, as `Params` of `kv_cache/snapkv.py`. */
+export const OBSERVED = {
+  ...BUDGET,
+  kernel: integer({
+    minimum: 1,
+    maximum: 63,
+    default: 5,
+    unit: "tokens",
+    description: "Neighbours over which the attention is pooled, an odd number",
+    aliases: ["kernel_size"],
+  }),
+  pool: choice(["mean", "max"], {
+    default: "mean",
+    unit: "name",
+    description: "What is taken of the neighbours",
+    aliases: ["pooling"],
+  }),
+};
+
 interface Budget {
   readonly budget_in: "tokens" | "share";
   readonly budget: number;
   readonly share: number;
   readonly sinks: number;
   readonly window: number;
+  readonly evicts?: When;
+  readonly evict_interval?: number;
 }
 
 /** The usual window, or a quarter of the budget where that is less. */
 const windowIn = (budget: number): number => Math.min(32, Math.floor(budget / 4));
 
-function keptOf({ budget_in, budget, share, sinks, window }: Budget, { model }: Facts): number {
+export function keptOf(
+  { budget_in, budget, share, sinks, window }: Budget,
+  { model }: Facts,
+): number {
   if (budget_in === "tokens") return budget;
   return Math.max(sinks + window, Math.floor(share * model.context_length));
 }
 
-function acceptsBudget(params: Budget, facts: Facts): Support {
+export function acceptsBudget(params: Budget, facts: Facts): Support {
   const { budget_in, budget, sinks, window } = params;
   if (budget_in === "tokens" && budget <= sinks + window) {
     const reason = `sinks and window hold ${sinks + window} tokens: a budget of ${budget} leaves ` +
@@ -138,13 +184,21 @@ function acceptsBudget(params: Budget, facts: Facts): Support {
   return keepsLess(keptOf(params, facts), "the budget keeps", facts);
 }
 
+/** What stays by a budget; `most` in any layer, where that is more. */
+export function leavesBudget(params: Budget, facts: Facts, most = 0): Leaves {
+  const { evicts = "after_prompt", evict_interval = 1 } = params;
+  const kept = keptOf(params, facts) + (evicts === "after_prompt" ? 0 : evict_interval - 1);
+  return leavesCache(facts, {
+    kept_tokens: { mean: kept, most: Math.max(kept, most) },
+    // Decided token by token, it is the same in a pass over a whole text.
+    ...(evicts === "each_token" ? {} : { evict_after: "context" as const }),
+  });
+}
+
 /** What a method declares whose knobs have such a budget, the same in every layer. */
 export const BY_BUDGET = {
   ...CACHE,
-  leaves: (params: Budget, facts: Facts): Leaves => {
-    const kept = keptOf(params, facts);
-    return leavesCache(facts, { kept_tokens: { mean: kept, most: kept }, evict_after: "context" });
-  },
+  leaves: (params: Budget, facts: Facts): Leaves => leavesBudget(params, facts),
   label: ({ budget_in, budget, share }: Budget): string[] =>
     budget_in === "tokens" ? [`${budget}`] : [`${Math.round(100 * share)}%`],
   hint: (about: "quality" | "memory"): string =>
@@ -168,3 +222,18 @@ export const BY_BUDGET = {
     return acceptsBudget(next, facts).ok ? next : null;
   },
 };
+
+/** The same for methods whose window is a rule of their own, whatever the budget. */
+export const OWN_WINDOW = {
+  ...BY_BUDGET,
+  auto: (facts: Facts) => ({
+    budget: { value: firstTokens(facts, "balanced"), reason: firstReason(facts) },
+  }),
+  seed: (boldness: Boldness, facts: Facts) => ({ budget: firstTokens(facts, boldness) }),
+};
+
+/** SnapKV's conditions, and a kernel with a middle. */
+export const acceptsObserved = (params: Budget & { readonly kernel: number }, facts: Facts) =>
+  params.kernel % 2 === 0
+    ? { ok: false as const, reason: `a kernel of ${params.kernel} tokens is even` }
+    : acceptsBudget(params, facts);

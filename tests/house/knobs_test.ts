@@ -39,6 +39,7 @@ const EVERYDAY = new Set([
   "merge",
   "importance",
   "batch",
+  "beta",
   "blocks",
   "budget",
   "kernel",

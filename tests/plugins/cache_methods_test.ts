@@ -1,12 +1,19 @@
 import assert from "node:assert/strict";
 import { type Action, checkStrategy, resolveActions } from "../../core/mod.ts";
 import { ModelFacts } from "../../core/schemas/facts.ts";
+import h2o from "../../plugins/kv_cache/h2o.ts";
+import knorm from "../../plugins/kv_cache/knorm.ts";
+import pyramidkv from "../../plugins/kv_cache/pyramidkv.ts";
 import snapkv from "../../plugins/kv_cache/snapkv.ts";
 import streaming from "../../plugins/kv_cache/streaming.ts";
+import tova from "../../plugins/kv_cache/tova.ts";
 import { smallFacts } from "../core/spec_facts.ts";
 
 const facts = smallFacts();
-const entries = [snapkv, streaming].map((method) => ({ agent: "kv_cache", method }));
+const entries = [h2o, knorm, pyramidkv, snapkv, streaming, tova].map((method) => ({
+  agent: "kv_cache",
+  method,
+}));
 
 function reason(method: string, params: Action["params"]): string {
   const actions = resolveActions([{ agent: "kv_cache", method, params }], entries, facts);
@@ -20,7 +27,15 @@ Deno.test("a budget must leave a choice, and keep less than the model reads", ()
     reason("snapkv", { budget: 36, window: 32, sinks: 4 }),
     "sinks and window hold 36 tokens: a budget of 36 leaves no room for a choice",
   );
-  assert.equal(reason("snapkv", { kernel: 4 }), "a kernel of 4 tokens is even");
+  for (const method of ["snapkv", "pyramidkv"]) {
+    assert.equal(reason(method, { kernel: 4 }), "a kernel of 4 tokens is even");
+  }
+  assert.equal(
+    reason("h2o", { budget: 64, sinks: 34 }),
+    "sinks and window hold 66 tokens: a budget of 64 leaves no room for a choice",
+  );
+  assert.equal(reason("h2o", { budget: 64, recent_share: 0, sinks: 34 }), "");
+  assert.match(reason("knorm", { budget: 64, sinks: 64 }), /^sinks and window hold 64 tokens/);
   assert.equal(
     reason("snapkv", { budget: 2048 }),
     "the budget keeps 2048 tokens, all of the 2048 that the model reads",
@@ -57,4 +72,24 @@ Deno.test("what it tries next has half the budget or twice as much, with a windo
 Deno.test("an old record has one number of tokens that are kept", () => {
   const read = ModelFacts.parse({ ...facts.model, cache: { kept_tokens: 516 } });
   assert.deepEqual(read.cache, { kept_tokens: { mean: 516, most: 516 } });
+});
+
+const params = (method: string, asked: Action["params"]) =>
+  resolveActions([{ agent: "kv_cache", method, params: asked }], entries, facts)[0]!.params;
+
+Deno.test("a pyramid keeps the budget on average, and says what its widest layer keeps", () => {
+  const knobs = params("pyramidkv", { budget: 512, window: 32, beta: 20 });
+  const { cache } = pyramidkv.leaves(knobs, facts).model;
+  assert.deepEqual(cache!.kept_tokens, { mean: 512, most: 32 + 2 * 480 - 24 });
+});
+
+Deno.test("what decides token by token may be scored in whole texts; what gathers tokens says how many", () => {
+  const leaves = (asked: Action["params"]) => tova.leaves(params("tova", asked), facts).model.cache;
+  const kept = { mean: 64, most: 64 };
+  assert.deepEqual(leaves({ budget: 64 }), { kept_tokens: kept, evict_after: "context" });
+  assert.deepEqual(leaves({ budget: 64, decoding: "each_token" }), { kept_tokens: kept });
+  assert.deepEqual(
+    leaves({ budget: 64, evict_interval: 17 })!.kept_tokens,
+    { mean: 80, most: 80 },
+  );
 });

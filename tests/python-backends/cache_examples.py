@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from random_models import write_model
 
-from pare_backends.cache.policy import ByScores, Seen, When
+from pare_backends.cache.policy import ByScores, Seen
 from pare_backends.cache.scoring import attention_sums
 from pare_backends.checkpoint import load_dequantized
 
@@ -35,15 +35,6 @@ class Keeps(ByScores):
         return f"{self.tokens} tokens"
 
 
-class Norms(Keeps):
-    """L2Norm: the shortest keys."""
-
-    window = 0
-
-    def scores(self, seen: Seen) -> torch.Tensor:
-        return -seen.keys.norm(dim=-1)
-
-
 class LastRow(Keeps):
     """TOVA in the prefill: what the last token looks at, one set for all heads of a layer."""
 
@@ -57,18 +48,6 @@ class Pyramid(LastRow):
 
     def budget(self, seen: Seen) -> int:
         return self.tokens * (seen.layers - seen.layer) // seen.layers + 3
-
-
-class HeavyHitters(Keeps):
-    """H2O as its paper has it: what a token was given in all, one let go of at each step."""
-
-    when: When = "each_step"
-
-    def scores(self, seen: Seen) -> torch.Tensor:
-        heads = seen.keys.shape[1]
-        new = attention_sums(seen).unflatten(1, (heads, -1)).mean(dim=2)
-        seen.marks["sums"] = seen.marks.get("sums", torch.zeros_like(new)) + new
-        return seen.marks["sums"]
 
 
 def plain(architecture: str, directory: Path) -> Any:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
-from cache_examples import INTERFACE, HeavyHitters, Keeps, LastRow, Norms, Pyramid, plain
+from cache_examples import INTERFACE, LastRow, Pyramid, plain
 from oracles.kept_positions import model_of
 from oracles.kept_positions import tokens as oracle_tokens
 from random_models import write_model
@@ -21,15 +20,20 @@ from pare_backends.cache.policy import Seen, policy_of
 from pare_backends.cache.reading import follow, read_context
 from pare_backends.checkpoint import load_dequantized
 from pare_backends.failures import CallFailure
+from pare_backends.kv_cache.h2o import H2O, Params
 from pare_backends.kv_cache.streaming import SinksAndWindow
 
 CONTEXT, AFTER = 40, 12
-ORACLE = json.loads((Path(__file__).parent / "oracles" / "kept_positions.json").read_text())
 
 
 def tokens(count: int = CONTEXT + AFTER, rows: int = 1, seed: int = 5) -> torch.Tensor:
     """returns: (rows, count) int64"""
     return torch.from_numpy(np.random.default_rng(seed).integers(3, 60, (rows, count)))
+
+
+def heavy_hitters(budget: int, window: int) -> H2O:
+    """As its paper has it: one token is let go of at each step."""
+    return H2O(Params(budget=budget, sinks=0, window=window, evicts="each_step", recent_share=0.0))
 
 
 def places(cache: Any) -> list[list[str]]:
@@ -61,26 +65,9 @@ def by_hand(model: Any, text: torch.Tensor, kept: list[torch.Tensor]) -> torch.T
     return torch.cat(logits, dim=1)
 
 
-@pytest.mark.parametrize(
-    ("architecture", "press", "policy"),
-    [
-        ("llama", "tova 60", LastRow(60)),
-        ("qwen3", "tova 60", LastRow(60)),
-        ("llama", "knorm 30", Norms(30, window=0)),
-        # In Qwen3's first layer equal tokens have keys of equal norms: which is kept is chance.
-    ],
-)
-def test_scores_keep_what_kvpress_keeps(architecture: str, press: str, policy: Keeps) -> None:
-    model = attach_policy(model_of(architecture), policy)
-    wanted = ORACLE["kept"][architecture][press]
-    assert places(read_context(model, oracle_tokens())) == wanted
-
-
-def test_places_keep_what_kvpress_keeps() -> None:
+def test_a_policy_by_places_keeps_the_same_by_its_mask_and_by_its_choice() -> None:
     policy = SinksAndWindow(4, 56)
-    model = attach_policy(model_of("llama"), policy)
-    cache = read_context(model, oracle_tokens())
-    assert places(cache) == ORACLE["kept"]["llama"]["streaming 4 56"]
+    cache = read_context(attach_policy(model_of("llama"), policy), oracle_tokens())
     whole = torch.arange(120).expand(1, 2, 120)
     none = torch.empty(0)
     kept = policy.keep(Seen(0, 3, none, none, none, 1.0, whole, 120, {}))
@@ -114,14 +101,14 @@ def test_a_budget_of_the_whole_context_gives_the_models_own_logits(
     assert torch.allclose(follow(model, cache, text[:, CONTEXT:]), wanted[:, CONTEXT:], atol=1e-4)
 
 
-@pytest.mark.parametrize("architecture", ["bloom", "falcon", "gemma3", "gptj"])
+@pytest.mark.parametrize("architecture", ["bloom", "falcon", "gptj"])
 def test_what_cannot_be_cut_is_refused_and_left_as_it_was(
     architecture: str, tmp_path: Path
 ) -> None:
     model, _ = load_dequantized(write_model(architecture, tmp_path))
     own = model.config._attn_implementation
-    why = "DynamicSlidingWindowLayer" if architecture == "gemma3" else "AttentionInterface|takes no"
-    with pytest.raises(CallFailure, match=f"Cannot keep a part of the cache of .*({why})"):
+    why = "(AttentionInterface|takes no)"
+    with pytest.raises(CallFailure, match=f"Cannot keep a part of the cache of .*{why}"):
         attach_policy(model, LastRow(20))
     assert policy_of(model) is None
     assert model.config._attn_implementation == own
@@ -150,7 +137,7 @@ def test_what_follows_and_what_was_read_before_change_nothing_of_a_decision() ->
     one, two = text[:, CONTEXT:], tokens(AFTER, seed=9)
     wanted = follow(model, first, one)
     follow(model, first, two)
-    attach_policy(model_of("llama"), Norms(5))(text, logits_to_keep=1)  # another in between
+    attach_policy(model_of("llama"), LastRow(5))(text, logits_to_keep=1)  # another in between
     read_context(model, tokens(60, seed=8))
     assert places(first) == before == places(read_context(model, text[:, :CONTEXT]))
     assert torch.equal(follow(model, first, one), wanted)
@@ -162,7 +149,7 @@ def test_what_follows_and_what_was_read_before_change_nothing_of_a_decision() ->
 @torch.no_grad()
 def test_a_policy_may_decide_at_each_step_by_what_it_noted_before() -> None:
     text, budget, window = tokens(), 12, 4
-    model = attach_policy(model_of("llama"), HeavyHitters(budget, window=window))
+    model = attach_policy(model_of("llama"), heavy_hitters(budget, window))
     cache = read_context(model, text[:, :CONTEXT])
     own = follow(model, cache, text[:, CONTEXT:])
     assert kept_tokens(cache).by_layer == (budget,) * 3
@@ -232,7 +219,7 @@ def test_a_pass_whose_logits_would_say_nothing_of_the_policy_is_refused() -> Non
         model(text, attention_mask=torch.ones(1, 1, 52, 52), logits_to_keep=1)
     with pytest.raises(RuntimeError, match="runs in the passes of a model with a policy"):
         model.model(text)
-    stepping = attach_policy(model_of("llama"), HeavyHitters(20))
+    stepping = attach_policy(model_of("llama"), heavy_hitters(20, 8))
     cache = read_context(stepping, text[:, :CONTEXT])
     with pytest.raises(TypeError, match="a token a pass after the prompt, not 12"):
         stepping(text[:, CONTEXT:], past_key_values=cache)

@@ -11,13 +11,27 @@ from contextvars import ContextVar
 from typing import Any
 
 import torch
-from transformers.cache_utils import DynamicCache, DynamicLayer, DynamicSlidingWindowLayer
+from transformers.cache_utils import (
+    DynamicCache,
+    DynamicSlidingWindowLayer,
+    LinearAttentionLayer,
+)
 
 from pare_backends.cache.attention import NAME, UNDER_WAY, Pass
-from pare_backends.cache.kept import PlacedLayer, kept_cache
-from pare_backends.cache.policy import ATTRIBUTE, ByPlace, CachePolicy, Seen, When, policy_of
+from pare_backends.cache.kept import PlacedLayer, keeps_all, kept_cache, kept_layers
+from pare_backends.cache.policy import (
+    ATTRIBUTE,
+    ByPlace,
+    CachePolicy,
+    Seen,
+    When,
+    policy_of,
+    shares_prompts,
+)
 from pare_backends.failures import CallFailure
 
+OWN = (DynamicSlidingWindowLayer, LinearAttentionLayer)
+"""Layers that go on with a window or a state of their own beside those that are cut."""
 LEFT_BY_ROUNDING = 1e-3
 """Of what a token that is seen changes: a mixture sums in another order for other neighbours."""
 
@@ -40,12 +54,13 @@ class KeepsAll:
 def attach_policy(model: Any, policy: CachePolicy) -> Any:
     """The model, whose every pass follows the policy from now on.
 
-    Under a policy `ByPlace` a text may be read in any way. Under any other the first pass on an
-    empty cache is the prompt: the policy decides at its end, and what follows is read from what was
-    kept.
+    Under a policy that decides at each token a text may be read in any parts. Under any other the
+    first pass on an empty cache is the prompt: the policy decides at its end, and what follows is
+    read from what was kept.
 
-    raises: CallFailure "invalid" where the model keeps anything but keys and values of all tokens,
-    or does not follow a mask, or computes its attention in a way of its own
+    raises: CallFailure "invalid" where no layer of the model keeps keys and values of all tokens,
+    or one keeps what pare does not know, or does not follow a mask, or computes its attention in a
+    way of its own
     """
     gathered = GATHERED.get()
     if gathered is not None:
@@ -90,8 +105,8 @@ def attach_policy(model: Any, policy: CachePolicy) -> Any:
 def running_with(model: Any, policy: CachePolicy) -> Iterator[None]:
     """The model follows another policy meanwhile, both of them by what was read."""
     own = policy_of(model)
-    if own is None or isinstance(own, ByPlace) or isinstance(policy, ByPlace):
-        raise TypeError("a policy takes another's place where both go by what was read")
+    if not shares_prompts(own) or not shares_prompts(policy):
+        raise TypeError("a policy takes another's place where both decide after the prompt")
     setattr(model, ATTRIBUTE, policy)
     try:
         yield
@@ -118,11 +133,19 @@ def obstacle(model: Any, policy: CachePolicy) -> str | None:
     lacking = needed - set(inspect.signature(model.forward).parameters)
     if lacking:
         return f"its forward pass takes no {min(lacking)}"
+    if getattr(model.config.get_text_config(), "kv_lora_rank", None):
+        return (
+            "its heads share a compressed latent (MLA), of which transformers keeps what is "
+            "unpacked: bytes counted of that would be those of no cache that serves it"
+        )
     layers = DynamicCache(config=model.config).layers
-    context = getattr(model.config.get_text_config(), "max_position_embeddings", None) or 0
-    odd = sorted({type(layer).__name__ for layer in layers if not keeps_all(layer, context)})
-    if odd or not layers:
-        return f"its cache holds {odd[0] if odd else 'nothing'}"
+    full = [layer for layer in layers if keeps_all(layer, model.config)]
+    known = OWN if not by_place else ()
+    odd = sorted(
+        {type(one).__name__ for one in layers if one not in full and type(one) not in known}
+    )
+    if odd or not full:
+        return f"its cache holds {odd[0] if odd else 'no layer with full attention'}"
     if model.config._attn_implementation not in ("sdpa", "eager"):
         model.set_attn_implementation("sdpa")
     if by_place:
@@ -142,7 +165,12 @@ def goes_by_interface(model: Any) -> bool:
     own = model(tokens, use_cache=False).logits[0, 2:]
     model.set_attn_implementation(NAME)
     policy = KeepsAll()
-    cache = kept_cache(DynamicCache(config=model.config), policy)
+    cache = kept_cache(DynamicCache(config=model.config), policy, model.config)
+    expected = {
+        number
+        for number, layer in enumerate(cache.layers)
+        if not isinstance(layer, LinearAttentionLayer)
+    }
     found = []
     try:
         for start in (0, 2):
@@ -153,7 +181,7 @@ def goes_by_interface(model: Any) -> bool:
             }
             with _under_way(Pass(policy, cache)) as one:
                 found.append(model(**_chosen(policy, model, named)).logits[0])
-            if one.reached != set(range(len(cache.layers))):
+            if one.reached != expected:
                 return False
     except (AttributeError, IndexError, KeyError, RuntimeError, TypeError, ValueError):
         return False
@@ -189,13 +217,6 @@ def follows_masks(model: Any) -> bool:
     return hidden < LEFT_BY_ROUNDING * seen
 
 
-def keeps_all(layer: Any, context: int) -> bool:
-    """Whether a layer keeps keys and values of every token of a text that the model can read."""
-    if type(layer) is DynamicSlidingWindowLayer:
-        return bool(layer.sliding_window >= context)
-    return type(layer) is DynamicLayer
-
-
 def _masked(policy: ByPlace, model: Any, named: dict[str, Any]) -> dict[str, Any]:
     """A call's arguments with the policy's cache and mask in place of its own."""
     tokens, cache = _call(model, named, policy)
@@ -214,19 +235,19 @@ def _chosen(policy: CachePolicy, model: Any, named: dict[str, Any]) -> dict[str,
     """A call's arguments with the policy's cache in place of its own, its places told; a call whose
     logits would say nothing of the policy is refused."""
     tokens, cache = _call(model, named, policy)
-    count = tokens.shape[1]
-    first = cache is None or not cache.layers[0].begun
-    if first and count > 1 and not _last_alone(named.get("logits_to_keep")):
+    count, chooses = tokens.shape[1], policy.when != "each_token"
+    begun = cache is not None and kept_layers(cache)[0].begun
+    if chooses and not begun and count > 1 and not _last_alone(named.get("logits_to_keep")):
         raise TypeError(
             "a model whose policy chooses by what was read gives the logits of a prompt's last "
             "token alone (logits_to_keep=1): those of the others know nothing of the policy; read "
             "what is to be scored in a later pass, on the cache"
         )
-    if not first and count > 1 and policy.when == "each_step":
+    if begun and count > 1 and policy.when == "each_step":
         raise TypeError(
             f"a policy that chooses at each step reads a token a pass after the prompt, not {count}"
         )
-    start = 0 if cache is None else cache.get_seq_length()
+    start = 0 if cache is None else kept_layers(cache)[0].read
     named["attention_mask"] = None
     return _placed(named, torch.arange(start, start + count), tokens)
 
@@ -240,10 +261,11 @@ def _call(model: Any, named: dict[str, Any], policy: CachePolicy) -> tuple[torch
     tokens = named["input_ids"] if named.get("input_ids") is not None else named["inputs_embeds"]
     require_no_padding(named.get("attention_mask"))
     cache, uses = named.get("past_key_values"), named.get("use_cache")
-    if cache is None and (model.config.use_cache if uses is None else uses):
+    within = not isinstance(policy, ByPlace) and policy.when == "each_token"
+    if cache is None and (within or (model.config.use_cache if uses is None else uses)):
         cache = DynamicCache(config=model.config)
     if cache is not None:
-        cache = kept_cache(cache, policy)
+        cache = kept_cache(cache, policy, model.config)
     named["past_key_values"] = cache
     return tokens, cache
 

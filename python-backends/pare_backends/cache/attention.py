@@ -5,13 +5,14 @@ from __future__ import annotations
 
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from types import SimpleNamespace
 from typing import Any
 
 import torch
 from transformers import AttentionInterface, AttentionMaskInterface
 from transformers.integrations.sdpa_attention import sdpa_attention_forward
 
-from pare_backends.cache.kept import KeptLayer
+from pare_backends.cache.kept import KeptLayer, kept_layers
 from pare_backends.cache.policy import CachePolicy, Seen
 
 NAME = "pare"
@@ -31,23 +32,30 @@ class Pass:
     def decide(self, module: Any, queries: torch.Tensor, scaling: float | None) -> None:
         """Lets the policy choose among the keys of a layer."""
         scaled = queries.shape[-1] ** -0.5 if scaling is None else scaling
-        let_decide(self.policy, self.cache, module.layer_idx, queries, scaled)
+        layers = kept_layers(self.cache)
+        own = self.cache.layers[module.layer_idx]
+        number = next(number for number, layer in enumerate(layers) if layer is own)
+        let_decide(self.policy, layers, number, queries, scaled)
 
 
 def let_decide(
-    policy: CachePolicy, cache: Any, index: int, queries: torch.Tensor, scaling: float
+    policy: CachePolicy,
+    layers: list[KeptLayer],
+    number: int,
+    queries: torch.Tensor,
+    scaling: float,
 ) -> None:
-    """Lets a policy choose among the keys that a layer of its cache has just read, where it decides
-    now. queries: (B, H, T, D)"""
-    layer: KeptLayer = cache.layers[index]
-    decides = not layer.begun or policy.when == "each_step"
+    """Lets a policy choose among the keys that one of the layers it cuts has just read, where it
+    decides now. queries: (B, H, T, D)"""
+    layer = layers[number]
+    decides = not layer.begun or policy.when != "after_prompt"
     layer.begun = True
     if not decides:
         return
     keys: Any = layer.keys
     seen = Seen(
-        layer=index,
-        layers=len(cache.layers),
+        layer=number,
+        layers=len(layers),
         queries=queries,
         keys=keys,
         values=layer.values,  # type: ignore[arg-type]
@@ -72,28 +80,63 @@ def attention(
     **named: Any,
 ) -> tuple[torch.Tensor, None]:
     """transformers' own SDPA with a mask of this layer's length, as layers may keep unequal
-    numbers; then the policy decides. query: (B, H, T, D); key, value: (B, K, S, D)"""
+    numbers; then the policy decides. A layer that keeps a window of its own keeps to that.
+    query: (B, H, T, D); key, value: (B, K, S, D)"""
     under_way = UNDER_WAY.get()
     if under_way is None:
         raise RuntimeError(f'the attention "{NAME}" runs in the passes of a model with a policy')
-    mask = later_mask(query, key)
-    output: tuple[torch.Tensor, None] = sdpa_attention_forward(
-        module, query, key, value, mask, scaling=scaling, **named
-    )
-    under_way.reached.add(int(module.layer_idx))  # type: ignore[arg-type]
-    if under_way.cache is not None:
+    number = int(module.layer_idx)  # type: ignore[arg-type]
+    under_way.reached.add(number)
+    layer = None if under_way.cache is None else under_way.cache.layers[number]
+    own = named.pop("sliding_window", None)
+    named["scaling"] = scaling
+    if not isinstance(layer, KeptLayer):
+        return attended(module, query, key, value, seen_mask(query, key, own), **named), None
+    if under_way.policy.when != "each_token" or query.shape[-2] == 1:
+        output = attended(module, query, key, value, seen_mask(query, key), **named)
         under_way.decide(module, query, scaling)
+        return output, None
+    layer.take_back(query.shape[-2])
+    outputs = []
+    new = (part.split(1, dim=-2) for part in (query, *(_new(one, query) for one in (key, value))))
+    for row, own_key, own_value in zip(*new, strict=True):
+        keys, values = layer.update(own_key, own_value)
+        outputs.append(attended(module, row, keys, values, None, **named))
+        under_way.decide(module, row, scaling)
+    return torch.cat(outputs, dim=1), None
+
+
+def _new(states: torch.Tensor, query: torch.Tensor) -> torch.Tensor:
+    """Those of the new tokens."""
+    return states[..., states.shape[-2] - query.shape[-2] :, :]
+
+
+def attended(
+    module: Any,
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    mask: torch.Tensor | None,
+    **named: Any,
+) -> torch.Tensor:
+    """What attention gives. returns: (B, T, H, D)"""
+    if key.shape[1] == query.shape[1]:  # each query head has keys of its own
+        module = SimpleNamespace(is_causal=getattr(module, "is_causal", True))
+    output: torch.Tensor = sdpa_attention_forward(module, query, key, value, mask, **named)[0]
     return output
 
 
-def later_mask(query: torch.Tensor, key: torch.Tensor) -> torch.Tensor | None:
-    """Hides later tokens of one pass from earlier ones; what was kept before is seen by all. None
-    where SDPA does so by itself. returns: (1, 1, T, S) bool"""
+def seen_mask(
+    query: torch.Tensor, key: torch.Tensor, window: int | None = None
+) -> torch.Tensor | None:
+    """Hides later tokens of one pass from earlier ones, and what has left a window; what was kept
+    before is seen by all. None where SDPA does so by itself. returns: (1, 1, T, S) bool"""
     count, keys = query.shape[-2], key.shape[-2]
-    if count in (1, keys):
+    if count in (1, keys) and (window is None or keys <= window):
         return None
     seen = torch.ones((count, keys), dtype=torch.bool, device=query.device)
-    return seen.tril(diagonal=keys - count)[None, None]
+    seen = seen.tril(diagonal=keys - count)
+    return (seen if window is None else seen.triu(diagonal=keys - count - window + 1))[None, None]
 
 
 def no_mask(**_: Any) -> None:

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import copy
+import functools
 from dataclasses import dataclass
 from typing import Any, cast
 
 import torch
-from transformers.cache_utils import DynamicLayer
+from transformers.cache_utils import (
+    DynamicLayer,
+    DynamicSlidingWindowLayer,
+    LinearAttentionLayer,
+)
 
 from pare_backends.cache.policy import ByPlace, CachePolicy
 
@@ -30,6 +35,9 @@ class KeptLayer(DynamicLayer):
         self, key_states: torch.Tensor, value_states: torch.Tensor, *_: Any, **__: Any
     ) -> tuple[torch.Tensor, torch.Tensor]:
         """Keys and values of the kept tokens with the new ones at the end."""
+        if self.read:  # where each query head keeps its own, the new ones are there once for each
+            copies = self.keys.shape[1] // key_states.shape[1]  # type: ignore[union-attr]
+            key_states, value_states = _copied(key_states, copies), _copied(value_states, copies)
         batch, heads, count = key_states.shape[:3]
         new = torch.arange(self.read, self.read + count).expand(batch, heads, count)
         self.places = torch.cat([self.places, new], dim=-1) if self.read else new
@@ -39,8 +47,16 @@ class KeptLayer(DynamicLayer):
         self.read += count
         return super().update(key_states, value_states)
 
+    def take_back(self, count: int) -> None:
+        """As before the last so many tokens, where nothing has been cut since."""
+        before = self.places.shape[-1] - count
+        self.keys, self.values = self.keys[..., :before, :], self.values[..., :before, :]  # type: ignore[index]
+        self.marks = {name: marks[..., :before] for name, marks in self.marks.items()}
+        self.places, self.read = self.places[..., :before], self.read - count
+
     def cut(self, kept: torch.Tensor) -> None:
-        """Lets go of all others. kept: (B, K, S) bool
+        """Lets go of all others. kept: (B, K, S) bool, or (B, H, S): the keys are then there once
+        for each query head
 
         raises: ValueError where the heads keep unequal numbers: a tensor has one length
         """
@@ -53,9 +69,15 @@ class KeptLayer(DynamicLayer):
         if count == kept.shape[-1]:
             return
         at = kept.nonzero()[:, -1].view(*kept.shape[:2], count)
+        copies = kept.shape[1] // self.places.shape[1]
+        self.keys, self.values = _copied(self.keys, copies), _copied(self.values, copies)
+        self.places = _copied(self.places, copies)
         # Copies: a part of a tensor would hold the memory of all of it.
         self.keys, self.values = _at(self.keys, at), _at(self.values, at)
-        self.marks = {name: marks.gather(-1, at) for name, marks in self.marks.items()}
+        self.marks = {
+            name: _copied(marks, at.shape[1] // marks.shape[1]).gather(-1, at)
+            for name, marks in self.marks.items()
+        }
         self.places = self.places.gather(-1, at.cpu())
 
     def get_seq_length(self) -> int:
@@ -123,6 +145,11 @@ class PlacedLayer(KeptLayer):
         return read
 
 
+def _copied(states: Any, copies: int) -> Any:
+    """Of each head so many, side by side. states: (B, K, ...)"""
+    return states if copies == 1 else states.repeat_interleave(copies, dim=1)
+
+
 def _at(states: Any, at: torch.Tensor) -> torch.Tensor:
     """The states of some tokens. states: (B, K, S, D), at: (B, K, N); returns: (B, K, N, D)"""
     found: torch.Tensor = states.gather(
@@ -131,24 +158,41 @@ def _at(states: Any, at: torch.Tensor) -> torch.Tensor:
     return found
 
 
-def kept_cache(cache: Any, policy: CachePolicy) -> Any:
-    """The same cache with layers that follow the policy, empty or as they were."""
-    if cache.layers and all(isinstance(layer, KeptLayer) for layer in cache.layers):
+def keeps_all(layer: Any, config: Any) -> bool:
+    """Whether a layer keeps keys and values of every token of a text that the model can read."""
+    if type(layer) is DynamicSlidingWindowLayer:
+        context = getattr(config.get_text_config(), "max_position_embeddings", None) or 0
+        return bool(layer.sliding_window >= context)
+    return type(layer) is DynamicLayer
+
+
+def kept_cache(cache: Any, policy: CachePolicy, config: Any) -> Any:
+    """The same cache with layers that follow the policy, empty or as they were. A layer that keeps
+    a window or a state of its own goes on with that. config: the model's"""
+    if kept_layers(cache):
         return cache
     if cache.get_seq_length() > 0:
         raise TypeError("the cache has kept tokens without the policy")
-    cache.layers = [
-        PlacedLayer(policy) if isinstance(policy, ByPlace) else KeptLayer() for _ in cache.layers
-    ]
+    kept = functools.partial(PlacedLayer, policy) if isinstance(policy, ByPlace) else KeptLayer
+    cache.layers = [kept() if keeps_all(layer, config) else layer for layer in cache.layers]
     cache.layer_class_to_replicate = None
     return cache
 
 
+def kept_layers(cache: Any) -> list[KeptLayer]:
+    """Those layers of a cache that a policy cuts."""
+    return [layer for layer in cache.layers if isinstance(layer, KeptLayer)]
+
+
 def forked(cache: Any) -> Any:
-    """A cache that goes on by itself from here. No tensor is copied: none is ever changed."""
+    """A cache that goes on by itself from here. Keys and values are not copied: none are ever
+    changed. A linear attention changes its state, which is."""
     other = copy.copy(cache)
-    other.layers = [copy.copy(layer) for layer in cache.layers]
-    for layer in other.layers:
+    other.layers = [
+        copy.deepcopy(layer) if isinstance(layer, LinearAttentionLayer) else copy.copy(layer)
+        for layer in cache.layers
+    ]
+    for layer in kept_layers(other):
         layer.marks = dict(layer.marks)
     return other
 
@@ -158,6 +202,9 @@ class KeptTokens:
     """How many tokens a head keeps, by layer."""
 
     by_layer: tuple[int, ...]
+    """Of the layers that are cut."""
+    cut: tuple[int, ...] = ()
+    """Which layers of the model these are, where others keep their own."""
 
     @property
     def mean(self) -> float:
@@ -171,19 +218,30 @@ class KeptTokens:
 
     def words(self) -> str:
         """For a sentence."""
-        return f"{self.mean:g} tokens kept a head, mean over {len(self.by_layer)} layers" + (
-            f", {self.most} at most" if self.most != self.mean else ""
+        own = f" (number {', '.join(map(str, self.cut))}; the others keep their own)"
+        return (
+            f"{self.mean:g} tokens kept a head, mean over {len(self.by_layer)} layers"
+            + (own if self.cut else "")
+            + (f", {self.most} at most" if self.most != self.mean else "")
         )
 
 
 def kept_tokens(cache: Any) -> KeptTokens:
-    """What a cache holds, counted from its tensors."""
-    return KeptTokens(tuple(int(layer.keys.shape[-2]) for layer in cache.layers))
+    """What a cache holds of the layers that a policy may cut, counted from its tensors."""
+    full = [isinstance(layer, KeptLayer) or type(layer) is DynamicLayer for layer in cache.layers]
+    counted = [number for number, one in enumerate(full) if one] or range(len(full))
+    by_layer = tuple(int(cache.layers[number].keys.shape[-2]) for number in counted)
+    return KeptTokens(by_layer, () if len(by_layer) == len(full) else tuple(counted))
 
 
 def kept_bytes(cache: Any) -> int:
-    """Bytes of the memory behind a cache's keys and values, and behind what a policy notes of them:
-    of a view into a longer tensor all of it counts."""
-    states = [state for layer in cache.layers for state in (layer.keys, layer.values)]
-    states += [mark for layer in cache.layers for mark in getattr(layer, "marks", {}).values()]
-    return sum(state.untyped_storage().nbytes() for state in states)
+    """Bytes of the memory behind a cache's keys and values, behind what a policy notes of them, and
+    behind the states of linear attention: of a view into a longer tensor all of it counts."""
+    held: list[Any] = []
+    for layer in cache.layers:
+        if isinstance(layer, LinearAttentionLayer):
+            held += [*layer.conv_states.values(), *layer.recurrent_states.values()]
+        else:
+            held += [layer.keys, layer.values]
+    held += [mark for layer in kept_layers(cache) for mark in layer.marks.values()]
+    return sum(state.untyped_storage().nbytes() for state in held if state is not None)

@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
-from pare_backends.cache.policy import ByScores, CachePolicy, Seen
+from pare_backends.cache.policy import ByScores, CachePolicy, Seen, When
 from pare_backends.checkpoint.setting import NewSetting
 from pare_backends.failures import CallFailure
+
+if TYPE_CHECKING:
+    from pare_backends.checkpoint import Checkpoint
+
+
+class Notes(Protocol):
+    """What a method is given, as far as one of the cache needs it: `methods/context.py`."""
+
+    @property
+    def notes(self) -> list[str]:
+        """Sentences for the report."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -21,24 +34,47 @@ class BudgetParams:
     window: int = 32
 
 
+@dataclass(frozen=True)
+class SteppedParams(BudgetParams):
+    """With when tokens are let go of, for methods whose scores go on after the prompt."""
+
+    evicts: str = "after_prompt"
+    evict_interval: int = 1
+
+
 class ByBudget(ByScores):
     """A policy by scores with such a budget, the same in every layer."""
 
     def __init__(self, params: BudgetParams) -> None:
         self.knobs, self.sinks, self.window = params, params.sinks, params.window
-        if params.budget_in == "tokens" and params.budget <= params.sinks + params.window:
+        if isinstance(params, SteppedParams):
+            self.when, self.every = cast(When, params.evicts), params.evict_interval
+        window = self.window_of(params.budget)
+        if params.budget_in == "tokens" and params.budget <= params.sinks + window:
             raise CallFailure(
                 "bad_input",
                 f"Cannot keep {params.budget} tokens: {params.sinks} sinks and a window of "
-                f"{params.window} leave no room for a choice",
+                f"{window} leave no room for a choice",
                 hint="Take a larger budget or a shorter window",
             )
 
+    def window_of(self, budget: int) -> int:
+        """Last tokens that always stay of so many."""
+        return self.window
+
+    def recent(self, seen: Seen) -> int:
+        """As `ByScores.recent`."""
+        return self.window_of(self.budget(seen))
+
     def budget(self, seen: Seen) -> int:
         """As `ByScores.budget`; sinks and window are kept of the shortest prompt."""
+        return self.total(seen.read)
+
+    def total(self, read: int) -> int:
+        """Keys that a head keeps of so many tokens, mean over the layers."""
         if self.knobs.budget_in == "tokens":
             return self.knobs.budget
-        return max(self.sinks + self.window, int(self.knobs.share * seen.read))
+        return max(self.sinks + self.window, int(self.knobs.share * read))
 
     def much(self) -> str:
         """The budget, for a phrase."""
@@ -47,10 +83,21 @@ class ByBudget(ByScores):
         return f"{100 * self.knobs.share:g} % of a prompt's tokens"
 
 
-def policy_setting(policy: CachePolicy, params: Any, notes: list[str]) -> NewSetting:
-    """What a method of the cache leaves: a setting of its parent's weights, of which nothing is
-    changed or copied."""
-    notes.append(
-        f"a setting without weights of its own: keys and values of {policy.words()} are kept"
-    )
-    return NewSetting(asdict(params))
+def runs(policy: Callable[[Any], CachePolicy]) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    """`apply` and `attach` of a method whose policy is made of its `Params`. `apply` leaves a
+    setting of its parent's weights, of which nothing is changed or copied; `attach` gives the torch
+    model, which keeps so much of what it reads from now on."""
+
+    def apply(checkpoint: Checkpoint, params: Any, context: Notes) -> NewSetting:
+        kept = policy(params).words()
+        context.notes.append(
+            f"a setting without weights of its own: keys and values of {kept} are kept"
+        )
+        return NewSetting(asdict(params))
+
+    def attach(model: Any, params: Any) -> Any:
+        from pare_backends.cache.attach import attach_policy
+
+        return attach_policy(model, policy(params))
+
+    return apply, attach

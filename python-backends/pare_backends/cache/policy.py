@@ -10,12 +10,12 @@ policy says it by `keep`, from the queries and keys of one layer.
 * A policy that rounds keys and values keeps all of them, and has a subclass of `KeptLayer`
   (kept.py) that stores them.
 
-Narrow (`ByScores`): a score of each key, of which the best stay, decided once after the prompt.
-* `snapkv` is one. PyramidKV is the same with a `budget` by layer; H2O's prefill scores by the
-  column sums of `attention_sums` (scoring.py), TOVA's by the last row, Knorm by norms, CircuitKV by
-  the visits of its walk.
-* H2O and TOVA as their papers have them go on: `when` is "each_step" then, and what has to be
-  remembered of a token, such as a running sum, is written into `Seen.marks`.
+Narrow (`ByScores`): a score of each key, of which the best stay.
+* `snapkv` decides once, after the prompt; `pyramidkv` is the same with a `budget` by layer.
+* `h2o`, `tova` and `knorm` may go on: `when` is "each_step" or "each_token" then. What has to be
+  remembered of a token, such as h2o's running sum, is written into `Seen.marks`.
+* Scores of each query head, in place of one for all that share its keys, store the keys once for
+  every query head.
 
 A key keeps the rotation of its token's place in the text. StreamingLLM counts places within the
 cache, so that a text may be longer than any that the model was trained on. pare evaluates no text
@@ -32,8 +32,9 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 if TYPE_CHECKING:
     import torch
 
-When = Literal["after_prompt", "each_step"]
-"""When a policy decides: once, after the first pass over a text, or after every pass."""
+When = Literal["after_prompt", "each_step", "each_token"]
+"""When a policy decides: once, after the first pass over a text; after every pass; or after every
+token within a pass too, so that a text may be read in any parts."""
 
 ATTRIBUTE = "pare_cache_policy"
 """Of a model: the policy that it runs with."""
@@ -45,7 +46,7 @@ class Seen:
 
     layer: int
     layers: int
-    """Of the model."""
+    """Of those whose cache is cut."""
     queries: torch.Tensor
     """(B, H, T, D), rotated as attention takes them."""
     keys: torch.Tensor
@@ -69,7 +70,8 @@ class CachePolicy(Protocol):
     when: When
 
     def keep(self, seen: Seen) -> torch.Tensor:
-        """Which of the keys stay, as many in every head of the layer: (B, K, S) bool"""
+        """Which of the keys stay, as many in every head of the layer: (B, K, S) bool, or (B, H, S)
+        where each query head has keys of its own from now on."""
         ...
 
     def words(self) -> str:
@@ -80,7 +82,7 @@ class CachePolicy(Protocol):
 class ByPlace(ABC):
     """A wide policy by places alone, decided at each step."""
 
-    when: When = "each_step"
+    when: When = "each_token"
 
     @abstractmethod
     def sees(self, queries: torch.Tensor, keys: torch.Tensor) -> torch.Tensor:
@@ -104,30 +106,40 @@ class ByScores(ABC):
     when: When = "after_prompt"
     sinks: int = 0
     window: int = 1
+    every: int = 1
+    """Where it goes on after the prompt: it cuts as soon as so many are too many."""
 
     @abstractmethod
     def scores(self, seen: Seen) -> torch.Tensor:
-        """Of each key, for its head: (B, K, S) float; what sinks and window hold stays whatever its
-        score."""
+        """Of each key, for its head: (B, K, S) float, or (B, H, S); what sinks and window hold
+        stays whatever its score. Where `when` goes on, it hears of every pass."""
 
     @abstractmethod
     def budget(self, seen: Seen) -> int:
         """Keys a head of this layer keeps, sinks and window included."""
 
+    def recent(self, seen: Seen) -> int:
+        """Last tokens of the text that always stay."""
+        return self.window
+
     def keep(self, seen: Seen) -> torch.Tensor:
         """The best by score. raises: ValueError where sinks and window do not fit the budget"""
         import torch
 
-        count, budget = seen.keys.shape[-2], self.budget(seen)
-        if budget < min(count, self.sinks + self.window):
+        count, budget, window = seen.keys.shape[-2], self.budget(seen), self.recent(seen)
+        if budget < min(count, self.sinks + window):
             raise ValueError(
                 f"a budget of {budget} tokens has no room for {self.sinks} sinks and a window of "
-                f"{self.window}"
+                f"{window}"
             )
-        if budget >= count:
+        first = seen.queries.shape[-2] == seen.read
+        room = budget if first and self.when != "each_token" else budget + self.every - 1
+        scores = None if room >= count and self.when == "after_prompt" else self.scores(seen)
+        if scores is None or room >= count:
             return torch.ones_like(seen.places, dtype=torch.bool)
-        always = (seen.places < self.sinks) | (seen.places >= seen.read - self.window)
-        scores = self.scores(seen).masked_fill(always, torch.inf)
+        always = (seen.places < self.sinks) | (seen.places >= seen.read - window)
+        always = always.repeat_interleave(scores.shape[1] // always.shape[1], dim=1)
+        scores = scores.masked_fill(always, torch.inf)
         best = scores.argsort(dim=-1, descending=True, stable=True)[..., :budget]
         return torch.zeros_like(always).scatter(-1, best, True)
 
@@ -147,4 +159,4 @@ def chooses_by_content(model: Any) -> bool:
 def shares_prompts(policy: CachePolicy | None) -> bool:
     """Whether a policy decides at the end of a prompt that it has read with full attention, so that
     it may be read once for several."""
-    return policy is not None and not isinstance(policy, ByPlace)
+    return policy is not None and policy.when != "each_token"

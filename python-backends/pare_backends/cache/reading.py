@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -11,7 +10,7 @@ from transformers.cache_utils import DynamicCache
 
 from pare_backends.cache.attach import running_with
 from pare_backends.cache.attention import let_decide
-from pare_backends.cache.kept import KeptLayer, forked, kept_cache
+from pare_backends.cache.kept import KeptLayer, forked, kept_cache, kept_layers
 from pare_backends.cache.policy import CachePolicy, Seen, When, policy_of
 
 
@@ -22,10 +21,10 @@ def read_context(model: Any, tokens: torch.Tensor) -> Any:
     policy = policy_of(model)
     if policy is None:
         raise TypeError("a model without a policy keeps all that it reads")
-    cache = kept_cache(DynamicCache(config=model.config), policy)
+    cache = kept_cache(DynamicCache(config=model.config), policy, model.config)
     if tokens.shape[1] > 0:
         model(tokens, past_key_values=cache, use_cache=True, logits_to_keep=1)
-    for layer in cache.layers:
+    for layer in kept_layers(cache):
         layer.begun = True
     return cache
 
@@ -38,12 +37,15 @@ class _Several:
 
     def __init__(self, model: Any, policies: Sequence[CachePolicy]) -> None:
         self.policies = policies
-        self.caches = [kept_cache(DynamicCache(config=model.config), one) for one in policies]
+        self.caches = [
+            kept_cache(DynamicCache(config=model.config), one, model.config) for one in policies
+        ]
 
     def keep(self, seen: Seen) -> torch.Tensor:
         for policy, cache in zip(self.policies, self.caches, strict=True):
-            cache.layers[seen.layer].update(seen.keys, seen.values)
-            let_decide(policy, cache, seen.layer, seen.queries, seen.scaling)
+            layers = kept_layers(cache)
+            layers[seen.layer].update(seen.keys, seen.values)
+            let_decide(policy, layers, seen.layer, seen.queries, seen.scaling)
         return torch.zeros_like(seen.places, dtype=torch.bool)
 
     def words(self) -> str:
@@ -61,9 +63,9 @@ def read_contexts(model: Any, policies: Sequence[CachePolicy], tokens: torch.Ten
     with running_with(model, several):
         read = read_context(model, tokens)
     for cache in several.caches:
-        for index, layer in enumerate(read.layers):
+        for index, layer in enumerate(forked(read).layers):
             if not isinstance(layer, KeptLayer):  # one that no policy cuts, such as a window's
-                cache.layers[index] = copy.copy(layer)
+                cache.layers[index] = layer
             else:
                 cache.layers[index].begun = True
     return several.caches

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from pare_backends.cache.method import BudgetParams, ByBudget, policy_setting
+from pare_backends.cache.method import BudgetParams, ByBudget, runs
 from pare_backends.cache.policy import Seen
-from pare_backends.checkpoint import Checkpoint
-from pare_backends.checkpoint.setting import NewSetting
 from pare_backends.failures import CallFailure
 from pare_backends.knobs import declared_knobs
 
 if TYPE_CHECKING:
     import torch
-
-    from pare_backends.methods.context import Context
 
 
 @declared_knobs
@@ -52,12 +48,4 @@ class SnapKV(ByBudget):
         return f"{self.much()}, those that its last {self.window} tokens look at"
 
 
-def apply(checkpoint: Checkpoint, params: Params, context: Context) -> NewSetting:
-    return policy_setting(SnapKV(params), params, context.notes)
-
-
-def attach(model: Any, params: Params) -> Any:
-    """The torch model, which keeps so much of a prompt from now on."""
-    from pare_backends.cache.attach import attach_policy
-
-    return attach_policy(model, SnapKV(params))
+apply, attach = runs(SnapKV)

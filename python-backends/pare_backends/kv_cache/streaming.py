@@ -4,18 +4,14 @@ tokens of the text, which soak up attention, and the latest ones."""
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from pare_backends.cache.method import policy_setting
+from pare_backends.cache.method import runs
 from pare_backends.cache.policy import ByPlace
-from pare_backends.checkpoint import Checkpoint
-from pare_backends.checkpoint.setting import NewSetting
 from pare_backends.knobs import declared_knobs
 
 if TYPE_CHECKING:
     import torch
-
-    from pare_backends.methods.context import Context
 
 
 @declared_knobs
@@ -43,12 +39,9 @@ class SinksAndWindow(ByPlace):
         return f"{first}the last {self.window} tokens"
 
 
-def apply(checkpoint: Checkpoint, params: Params, context: Context) -> NewSetting:
-    return policy_setting(SinksAndWindow(params.sinks, params.window), params, context.notes)
+def policy(params: Params) -> SinksAndWindow:
+    """What the knobs say."""
+    return SinksAndWindow(params.sinks, params.window)
 
 
-def attach(model: Any, params: Params) -> Any:
-    """The torch model, which sees and keeps no other tokens from now on."""
-    from pare_backends.cache.attach import attach_policy
-
-    return attach_policy(model, SinksAndWindow(params.sinks, params.window))
+apply, attach = runs(policy)
