@@ -134,6 +134,15 @@ export const evicting = (first: When) => ({
 });
 type When = "after_prompt" | "each_step" | "each_token";
 
+/** Who chooses, as `by_key_head` of `cache/scoring.py`. */
+export const GRANULARITY = choice(["kv_head_mean", "kv_head_max", "query_head"], {
+  default: "kv_head_mean",
+  unit: "name",
+  description:
+    "Who chooses: query heads that share keys by their mean or their most, or each for itself, which keeps the keys once for each",
+  aliases: ["kv_cache_granularity", "gqa_score_agg"],
+});
+
 /** Knobs of what the last tokens of a prompt look at, as `Params` of `kv_cache/snapkv.py`. */
 export const OBSERVED = {
   ...BUDGET,
@@ -151,6 +160,7 @@ export const OBSERVED = {
     description: "What is taken of the neighbours",
     aliases: ["pooling"],
   }),
+  granularity: GRANULARITY,
 };
 
 interface Budget {

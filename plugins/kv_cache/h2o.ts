@@ -1,5 +1,5 @@
 import { defineMethod, type Facts, real } from "../../core/mod.ts";
-import { acceptsBudget, BUDGET, evicting, OWN_WINDOW } from "./_cache.ts";
+import { acceptsBudget, BUDGET, evicting, GRANULARITY, OWN_WINDOW } from "./_cache.ts";
 
 const SHARE = "recent_share";
 
@@ -22,6 +22,7 @@ export default defineMethod({
       unit: "share of the budget",
       description: "Share of the budget that the latest tokens have; 0: window says how many",
     }),
+    granularity: GRANULARITY,
   },
   accepts: (params, facts: Facts) => {
     const recent = Math.floor(params.recent_share * params.budget);

@@ -40,6 +40,8 @@ const EVERYDAY = new Set([
   "importance",
   "batch",
   "beta",
+  "mode",
+  "temperature",
   "blocks",
   "budget",
   "kernel",

@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { type Action, checkStrategy, resolveActions } from "../../core/mod.ts";
 import { ModelFacts } from "../../core/schemas/facts.ts";
+import circuitkv from "../../plugins/kv_cache/circuitkv.ts";
+import expectedAttention from "../../plugins/kv_cache/expected_attention.ts";
 import h2o from "../../plugins/kv_cache/h2o.ts";
 import knorm from "../../plugins/kv_cache/knorm.ts";
 import pyramidkv from "../../plugins/kv_cache/pyramidkv.ts";
@@ -10,7 +12,9 @@ import tova from "../../plugins/kv_cache/tova.ts";
 import { smallFacts } from "../core/spec_facts.ts";
 
 const facts = smallFacts();
-const entries = [h2o, knorm, pyramidkv, snapkv, streaming, tova].map((method) => ({
+const entries = [circuitkv, expectedAttention, h2o, knorm, pyramidkv, snapkv, streaming, tova].map((
+  method,
+) => ({
   agent: "kv_cache",
   method,
 }));
@@ -92,4 +96,15 @@ Deno.test("what decides token by token may be scored in whole texts; what gather
     leaves({ budget: 64, evict_interval: 17 })!.kept_tokens,
     { mean: 80, most: 80 },
   );
+});
+
+Deno.test("circuitkv proposes the expectation, and its name tells where walks are drawn", () => {
+  for (const boldness of ["conservative", "balanced", "aggressive"] as const) {
+    assert.equal(circuitkv.seed(boldness, facts)!["mode"], "expected");
+  }
+  assert.match(circuitkv.summary, /experimental, unpublished/);
+  const knobs = params("circuitkv", { mode: "walk" });
+  const { num_walkers, num_steps, temperature, sinks } = knobs;
+  assert.deepEqual([num_walkers, num_steps, temperature, sinks], [100, 20, 1, 4]);
+  assert.deepEqual(circuitkv.label!(params("circuitkv", { mode: "walk" })), ["512", "walk"]);
 });

@@ -29,6 +29,11 @@ CASES = [
     ("pyramidkv", {**OBSERVED, "beta": 5, "budget": 27}),  # the prompt is too short to fall
     ("h2o", {**BUDGET, **ONCE, "recent_share": 0.5}),
     ("h2o", {**BUDGET, **ONCE, "recent_share": 0.0}),
+    ("snapkv", {**OBSERVED, "granularity": "kv_head_max"}),
+    ("snapkv", {**OBSERVED, "granularity": "query_head"}),
+    ("pyramidkv", {**OBSERVED, "beta": 3, "granularity": "query_head"}),
+    ("h2o", {**BUDGET, **ONCE, "recent_share": 0.5, "granularity": "kv_head_max"}),
+    ("h2o", {**BUDGET, **ONCE, "recent_share": 0.5, "granularity": "query_head"}),
     ("tova", {**BUDGET, **ONCE, "window": 1}),
     ("knorm", {**BUDGET, **ONCE, "window": 0, "sinks": 0}),
 ]
@@ -65,8 +70,11 @@ def test_it_keeps_what_its_definition_says(method: str, knobs: dict[str, Any], l
             for head in range(6)
         ]
         layer_of = {"scaling": 0.4, "layer": layer, "layers": 4, "all": heads}
-        for head in range(2):
-            wanted = kept_by_definition(method, knobs, heads[3 * head : 3 * head + 3], layer_of)
+        group = 1 if knobs.get("granularity") == "query_head" else 3
+        assert found.shape == (2, 6 // group, 40)
+        for head in range(6 // group):
+            own = heads[group * head : group * head + group]
+            wanted = kept_by_definition(method, knobs, own, layer_of)
             assert set(found[row, head].nonzero().flatten().tolist()) == wanted
 
 
@@ -83,9 +91,18 @@ def test_budgets_of_a_pyramid_sum_to_layers_times_the_budget() -> None:
     assert line(100, 4000, 20, 5) == [195, 148, 100, 52, 5]
 
 
+EXPECTED = {"budget": 40, "sinks": 4, "window": 0}
 PRESSES = [
     ("tova 60", "tova", {**BUDGET, **ONCE, "budget": 60, "sinks": 0, "window": 1}),
     ("knorm 30", "knorm", {**BUDGET, **ONCE, "budget": 30, "sinks": 0, "window": 0}),
+    ("expected_attention 60", "expected_attention", {**EXPECTED, "budget": 60}),
+    (
+        "expected_attention 30 mean",
+        "expected_attention",
+        {**EXPECTED, "budget": 30, "future": 64, "sinks": 2}
+        | {"use_covariance": False, "use_vnorm": False},
+    ),
+    ("expected_attention 40 epsilon", "expected_attention", {**EXPECTED, "epsilon": 0.02}),
     ("streaming 4 56", "streaming", {"sinks": 4, "window": 56}),
 ]
 

@@ -12,7 +12,14 @@ from tiny_model import act, action, tiny_dir
 
 from pare_backends.calls import apply, speed, verify
 from pare_backends.checkpoint import load_dequantized, read
-from pare_backends.checkpoint.setting import SETTING, read_setting, setting_of, source_of
+from pare_backends.checkpoint.setting import (
+    SETTING,
+    Setting,
+    method_params,
+    read_setting,
+    setting_of,
+    source_of,
+)
 from pare_backends.checkpoint.stored_form import stored_form
 from pare_backends.failures import CallFailure
 from pare_backends.progress import silent_report
@@ -91,7 +98,6 @@ def test_nothing_follows_a_setting(tmp_path: Path) -> None:
         ({"kind": "stages", "policy": "apply"}, 'Unknown kind of setting "stages"'),
         ({"policy": "os"}, 'Unknown policy "os"'),
         ({"kind": "quantization", "policy": "rtn", "values": {}}, "it is no setting"),
-        ({"values": {"sinks": 2}}, "its values lack window"),
         ({"values": {"sinks": 2, "window": 1}}, "Cannot set window to 1"),
         ({"values": {"sinks": 2, "windowz": 99}}, 'Did you mean "window"'),
         ({"values": []}, "values"),
@@ -106,6 +112,12 @@ def test_what_the_file_says_is_checked(change: dict[str, Any], said: str, tmp_pa
     with pytest.raises(CallFailure) as raised:
         read_setting(tmp_path)
     assert said in raised.value.message
+
+
+def test_a_file_from_before_a_knob_came_means_what_it_meant() -> None:
+    values = {"budget_in": "tokens", "budget": 64, "share": 0.25, "sinks": 0, "window": 16}
+    setting = Setting("kv_cache", "snapkv", {**values, "kernel": 5, "pool": "mean"}, PARENT)
+    assert method_params(setting).granularity == "kv_head_mean"
 
 
 def test_a_file_that_is_no_json_too_long_or_a_link_is_refused(tmp_path: Path) -> None:

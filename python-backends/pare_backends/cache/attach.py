@@ -28,8 +28,11 @@ from pare_backends.cache.policy import (
     policy_of,
     shares_prompts,
 )
+from pare_backends.cache.rotation import rotation_of
 from pare_backends.failures import CallFailure
 
+ROTATION = "pare_rotation"
+"""Of a model that goes by the interface: how it turns queries and keys."""
 OWN = (DynamicSlidingWindowLayer, LinearAttentionLayer)
 """Layers that go on with a window or a state of their own beside those that are cut."""
 LEFT_BY_ROUNDING = 1e-3
@@ -75,6 +78,7 @@ def attach_policy(model: Any, policy: CachePolicy) -> Any:
             f"Cannot keep a part of the cache of {type(model).__name__}: {why}",
             hint="Choose a model whose every layer has full attention and takes a mask",
         )
+    rotation = getattr(model, ROTATION, None)
     taken = tuple(inspect.signature(model.forward).parameters)
     passes: list[Any] = []
 
@@ -88,7 +92,7 @@ def attach_policy(model: Any, policy: CachePolicy) -> Any:
         if isinstance(followed, ByPlace):
             return (), _masked(followed, model, bound)
         bound = _chosen(followed, model, bound)
-        passes.append(UNDER_WAY.set(Pass(followed, bound["past_key_values"])))
+        passes.append(UNDER_WAY.set(Pass(followed, bound["past_key_values"], rotation)))
         return (), bound
 
     def after(*_: Any) -> None:
@@ -171,7 +175,8 @@ def goes_by_interface(model: Any) -> bool:
         for number, layer in enumerate(cache.layers)
         if not isinstance(layer, LinearAttentionLayer)
     }
-    found = []
+    found: list[torch.Tensor] = []
+    first: list[torch.Tensor] = []
     try:
         for start in (0, 2):
             named = {
@@ -179,12 +184,21 @@ def goes_by_interface(model: Any) -> bool:
                 "past_key_values": cache,
                 "logits_to_keep": 2 if start else 1,
             }
-            with _under_way(Pass(policy, cache)) as one:
+            with _under_way(Pass(policy, cache, first=first)) as one:
                 found.append(model(**_chosen(policy, model, named)).logits[0])
             if one.reached != expected:
                 return False
     except (AttributeError, IndexError, KeyError, RuntimeError, TypeError, ValueError):
         return False
+    rotation = rotation_of(model)
+    if rotation.known and rotation.turns:
+        # The same tokens at other places: before they were turned, their queries were the same.
+        before, again = (
+            rotation.undone(queries, torch.arange(start, start + 2))
+            for start, queries in zip((0, 2), first, strict=True)
+        )
+        rotation.known = bool(torch.allclose(before, again, rtol=LEFT_BY_ROUNDING, atol=1e-4))
+    setattr(model, ROTATION, rotation)
     spread = float(own.max() - own.min())
     return float((found[1] - own).abs().max()) < LEFT_BY_ROUNDING * spread
 

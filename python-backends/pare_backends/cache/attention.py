@@ -14,6 +14,7 @@ from transformers.integrations.sdpa_attention import sdpa_attention_forward
 
 from pare_backends.cache.kept import KeptLayer, kept_layers
 from pare_backends.cache.policy import CachePolicy, Seen
+from pare_backends.cache.rotation import Rotation
 
 NAME = "pare"
 """Of this attention in the configuration of a model."""
@@ -26,8 +27,12 @@ class Pass:
     policy: CachePolicy
     cache: Any
     """None: nothing is kept after the pass."""
+    rotation: Rotation | None = None
+    """The model's."""
     reached: set[int] = field(default_factory=set)
     """Layers whose attention came by here."""
+    first: list[torch.Tensor] | None = None
+    """Where it is asked for: the queries of the first of them."""
 
     def decide(self, module: Any, queries: torch.Tensor, scaling: float | None) -> None:
         """Lets the policy choose among the keys of a layer."""
@@ -35,7 +40,7 @@ class Pass:
         layers = kept_layers(self.cache)
         own = self.cache.layers[module.layer_idx]
         number = next(number for number, layer in enumerate(layers) if layer is own)
-        let_decide(self.policy, layers, number, queries, scaled)
+        let_decide(self.policy, layers, number, queries, scaled, self.rotation)
 
 
 def let_decide(
@@ -44,6 +49,7 @@ def let_decide(
     number: int,
     queries: torch.Tensor,
     scaling: float,
+    rotation: Rotation | None,
 ) -> None:
     """Lets a policy choose among the keys that one of the layers it cuts has just read, where it
     decides now. queries: (B, H, T, D)"""
@@ -63,6 +69,7 @@ def let_decide(
         places=layer.places.to(keys.device),
         read=layer.read,
         marks=layer.marks,
+        rotation=rotation,
     )
     layer.cut(policy.keep(seen))
 
@@ -86,6 +93,8 @@ def attention(
     if under_way is None:
         raise RuntimeError(f'the attention "{NAME}" runs in the passes of a model with a policy')
     number = int(module.layer_idx)  # type: ignore[arg-type]
+    if under_way.first is not None and not under_way.reached:
+        under_way.first.append(query)
     under_way.reached.add(number)
     layer = None if under_way.cache is None else under_way.cache.layers[number]
     own = named.pop("sliding_window", None)

@@ -32,6 +32,8 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 if TYPE_CHECKING:
     import torch
 
+    from pare_backends.cache.rotation import Rotation
+
 When = Literal["after_prompt", "each_step", "each_token"]
 """When a policy decides: once, after the first pass over a text; after every pass; or after every
 token within a pass too, so that a text may be read in any parts."""
@@ -62,6 +64,8 @@ class Seen:
     marks: dict[str, torch.Tensor]
     """The policy's own notes on each key, (B, K, S) by name, empty at first. They are kept and let
     go of as the keys are; a new token's is 0. A decision puts others in their place."""
+    rotation: Rotation | None = None
+    """How the model turned queries and keys; None: nobody asked."""
 
 
 class CachePolicy(Protocol):

@@ -45,7 +45,7 @@ class _Several:
         for policy, cache in zip(self.policies, self.caches, strict=True):
             layers = kept_layers(cache)
             layers[seen.layer].update(seen.keys, seen.values)
-            let_decide(policy, layers, seen.layer, seen.queries, seen.scaling)
+            let_decide(policy, layers, seen.layer, seen.queries, seen.scaling, seen.rotation)
         return torch.zeros_like(seen.places, dtype=torch.bool)
 
     def words(self) -> str:

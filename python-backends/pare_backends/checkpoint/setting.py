@@ -166,13 +166,9 @@ def policy_module(setting: Setting) -> ModuleType:
 
 
 def method_params(setting: Setting) -> Any:
-    """The policy's knobs, every one given and in its range."""
-    module = policy_module(setting)
-    params = build_params(module.Params, setting.values)
-    missing = sorted(set(asdict(params)) - set(setting.values))
-    if missing:
-        raise CallFailure("bad_input", f"Cannot read {SETTING}: its values lack {missing[0]}")
-    return params
+    """The policy's knobs, each in its range. One that the file does not name came after it: its
+    default leaves what the file says as it was."""
+    return build_params(policy_module(setting).Params, setting.values)
 
 
 def attach(model: Any, setting: Setting) -> Any:

@@ -18,14 +18,15 @@ class Params(SteppedParams):
     """Knobs, as plugins/kv_cache/h2o.ts declares them."""
 
     recent_share: float
+    granularity: str
 
 
 class H2O(ByBudget):
-    """Scores a key by the attention that all tokens so far have paid it, the mean over the query
-    heads of its group. Its sum is kept with it and goes on after the prompt."""
+    """Scores a key by the attention that all tokens so far have paid it, by the query heads
+    of its group or for each of them. Its sum is kept with it and goes on after the prompt."""
 
     def __init__(self, params: Params) -> None:
-        self.recent_share = params.recent_share
+        self.recent_share, self.granularity = params.recent_share, params.granularity
         super().__init__(params)
 
     def window_of(self, budget: int) -> int:
@@ -34,7 +35,7 @@ class H2O(ByBudget):
     def scores(self, seen: Seen) -> torch.Tensor:
         from pare_backends.cache.scoring import attention_sums, by_key_head
 
-        sums = by_key_head(attention_sums(seen), seen)
+        sums = by_key_head(attention_sums(seen), seen, self.granularity)
         if self.when != "after_prompt":
             sums = sums + seen.marks.get("sums", 0)
             seen.marks["sums"] = sums

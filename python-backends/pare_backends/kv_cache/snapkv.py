@@ -19,15 +19,17 @@ class Params(BudgetParams):
 
     kernel: int
     pool: str
+    granularity: str
 
 
 class SnapKV(ByBudget):
     """Scores a key by the attention that the prompt's last `window` tokens pay it and its
-    neighbours, `kernel` in all, mean over the query heads of its group."""
+    neighbours, `kernel` in all, by the query heads of its group or for each of them."""
 
     def __init__(self, params: Params) -> None:
         super().__init__(params)
         self.kernel, self.pool = params.kernel, params.pool
+        self.granularity = params.granularity
         if params.kernel % 2 == 0:
             raise CallFailure(
                 "bad_input", f"Cannot pool over {params.kernel} tokens: kernel must be odd"
@@ -39,9 +41,9 @@ class SnapKV(ByBudget):
         from pare_backends.cache.scoring import attention_sums, by_key_head
 
         before = seen.keys.shape[-2] - self.window  # the window itself always stays
-        sums = by_key_head(attention_sums(seen, self.window), seen)[..., :before]
+        sums = by_key_head(attention_sums(seen, self.window), seen, self.granularity)
         pool = functional.avg_pool1d if self.pool == "mean" else functional.max_pool1d
-        pooled = pool(sums, self.kernel, stride=1, padding=self.kernel // 2)
+        pooled = pool(sums[..., :before], self.kernel, stride=1, padding=self.kernel // 2)
         return functional.pad(pooled, (0, self.window))
 
     def words(self) -> str:

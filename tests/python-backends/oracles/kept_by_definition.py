@@ -18,13 +18,13 @@ def attention(queries: list[Row], keys: list[Row], scaling: float) -> list[Row]:
     return rows
 
 
-def paid(maps: list[list[Row]], rows: slice) -> Row:
-    """What each key gets of some rows, the mean over the query heads of a group."""
-    count = len(maps[0])
-    return [
-        math.fsum(row[key] for head in maps for row in head[rows]) / len(maps)
-        for key in range(count)
-    ]
+def paid(maps: list[list[Row]], rows: slice, most: bool = False) -> Row:
+    """What each key gets of some rows: the mean over the query heads of a group, or the most."""
+    found = []
+    for key in range(len(maps[0])):
+        heads = [math.fsum(row[key] for row in head[rows]) for head in maps]
+        found.append(max(heads) if most else math.fsum(heads) / len(heads))
+    return found
 
 
 def pooled(scores: Row, kernel: int, pool: str) -> Row:
@@ -50,14 +50,14 @@ def kept(method: str, knobs: dict[str, Any], group: list[Any], layer: Any) -> se
     head of the layer in `layer["all"]`, with `scaling`, `layer` and `layers`."""
     budget, sinks, window = knobs["budget"], knobs["sinks"], knobs["window"]
     maps = [attention(queries, keys, layer["scaling"]) for queries, keys in group]
-    count = len(maps[0])
+    count, most = len(maps[0]), knobs.get("granularity") == "kv_head_max"
     if method in ("snapkv", "pyramidkv"):
-        before = paid(maps, slice(count - window, None))[: count - window]
+        before = paid(maps, slice(count - window, None), most)[: count - window]
         scores = pooled(before, knobs["kernel"], knobs["pool"])
         if method == "pyramidkv":
             budget = pyramid(knobs, count, layer["layers"])[layer["layer"]]
     elif method == "h2o":
-        scores = paid(maps, slice(None))
+        scores = paid(maps, slice(None), most)
         window = math.floor(knobs["recent_share"] * budget) or window
     elif method == "tova":
         everyone = [attention(queries, keys, layer["scaling"]) for queries, keys in layer["all"]]

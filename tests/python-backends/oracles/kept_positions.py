@@ -1,5 +1,5 @@
-"""Records which positions kvpress keeps of a tiny model's cache, for test_snapkv.py: run once, its
-result is kept.
+"""Records which positions kvpress keeps of a tiny model's cache, for test_cache_oracles.py
+and test_snapkv.py: run once, its result is kept.
 
 python -m venv FOLDER && FOLDER/bin/pip install 'torch==2.13.0' kvpress==0.5.5
 FOLDER/bin/python kept_positions.py > kept_positions.json
@@ -70,6 +70,11 @@ def main() -> None:
         "snapkv 4 9 30": kvpress.SnapKVPress(0.75, window_size=4, kernel_size=9),
         "tova 60": kvpress.TOVAPress(0.5),
         "knorm 30": kvpress.KnormPress(0.75),
+        "expected_attention 60": kvpress.ExpectedAttentionPress(0.5),
+        "expected_attention 30 mean": kvpress.ExpectedAttentionPress(
+            0.75, n_future_positions=64, n_sink=2, use_covariance=False, use_vnorm=False
+        ),
+        "expected_attention 40 epsilon": kvpress.ExpectedAttentionPress(2 / 3, epsilon=0.02),
         "streaming 4 56": kvpress.StreamingLLMPress(0.5, n_sink=4),
     }
     found = {
