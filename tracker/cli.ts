@@ -260,7 +260,7 @@ const GROUPS: Readonly<Record<string, readonly string[]>> = {
   "Choose what to ask for:": ["plugins", "datasets", "rules", "profiles", "schema"],
   "Look:": ["board", "studies", "show", "status", "log", "note", "sql"],
   "Compare and decide:": ["compare", "kl", "weigh", "sensitivity", "mix"],
-  "Publish:": ["report", "publish", "reproduce", "export", "convert", "mlflow"],
+  "Publish:": ["report", "publish", "reproduce", "export", "convert", "push", "pull", "mlflow"],
   "Keep and clean:": ["store", "import", "gc"],
 };
 

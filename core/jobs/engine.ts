@@ -70,6 +70,8 @@ export class EngineError extends Error {
 /** What runs jobs. Every call may be repeated, and ends with an EngineError where it was not done. */
 export interface Engine {
   readonly name: string;
+  /** The object store by which its machines share artifacts; absent: they see one folder, or share none. */
+  artifacts?: string;
   /** Sees, before anything is submitted, that jobs can run there, below a folder. Gives what it could not see. */
   check?(folder: string): Promise<string | null>;
   /** Once an id and attempt are submitted, again gives the same handle and starts nothing. */

@@ -6,6 +6,7 @@ import {
   UsageError,
 } from "../../core/mod.ts";
 import { type ArtifactStore, openArtifactStore } from "../artifacts/artifact_store.ts";
+import { sharedWhereNamed } from "../artifacts/remote/shared_artifacts.ts";
 import { checkStudy } from "../lab/check_study.ts";
 import { discoverPlugins } from "../lab/discover.ts";
 import { findStudy, openedRecord, recordedActions, resumedRequest } from "../lab/find_study.ts";
@@ -160,7 +161,8 @@ async function makeLab(options: LabOptions): Promise<OwnLab> {
   try {
     await checkHome(home, write);
     held = write ? await store.use() : null;
-    artifacts = await openArtifactStore(home.artifacts, { store: home.store });
+    const own = await openArtifactStore(home.artifacts, { store: home.store });
+    artifacts = sharedWhereNamed(own, Deno.env.toObject(), options.signal);
   } catch (error) {
     await mlflow[Symbol.asyncDispose]();
     await store[Symbol.asyncDispose]();

@@ -8,8 +8,28 @@ interface Shared {
   readonly withJson: (command: Command) => Command;
 }
 
+const ADDRESS = "s3://BUCKET/PREFIX; keys and server by AWS's variables";
+
+/** Artifacts to other machines, by an object store. */
+function addArtifactCommands(program: Command, { withStore }: Shared): void {
+  withStore(
+    program.command("push").description("send a trial's checkpoint to an object store")
+      .argument("<trial>", "such as STUDY/t03, or an artifact's id").argument("<address>", ADDRESS),
+  ).action(async (name: string, address: string, options) =>
+    (await import("./move_artifacts.ts")).pushCommand(name, address, options)
+  );
+  program.command("pull").description("fetch a checkpoint from an object store")
+    .argument("<address>", ADDRESS)
+    .argument("[artifact]", "its id, as `pare push` says it; default: list what is there")
+    .action(async (address: string, artifact: string | undefined) =>
+      (await import("./move_artifacts.ts")).pullCommand(address, artifact)
+    );
+}
+
 /** A study for others: run again, and gathered. */
-export function addPassOnCommands(program: Command, { withStore, withJson }: Shared): void {
+export function addPassOnCommands(program: Command, shared: Shared): void {
+  const { withStore, withJson } = shared;
+  addArtifactCommands(program, shared);
   withJson(withStore(
     program.command("reproduce")
       .description("run a recorded trial again, with nothing that was kept, and say what differs")

@@ -7,6 +7,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import type { StudyRequestInput } from "../../../core/mod.ts";
 import { readWhole, writeWhole } from "../../../python-backends/whole_file.ts";
+import { SHARED_BY } from "../../artifacts/remote/shared_artifacts.ts";
 import { afterwards } from "../../jobs/queue/checklist.ts";
 import type { ProgressFile } from "../../jobs/queue/queue_files.ts";
 import { AttemptWork } from "../../jobs/queue/queued_work.ts";
@@ -32,7 +33,8 @@ function share({ done, of, seconds_left }: StudyProgress, began: number): number
 
 async function run(): Promise<void> {
   const work = AttemptWork.parse(readWhole(asked));
-  const { store, study_id, document, cwd } = work;
+  const { store, study_id, document, cwd, artifacts } = work;
+  if (artifacts !== null) Deno.env.set(SHARED_BY, artifacts);
   Deno.chdir(cwd);
   const began = performance.now();
   const onProgress = (one: StudyProgress) => {

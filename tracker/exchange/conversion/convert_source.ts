@@ -16,8 +16,8 @@ export interface ConvertSource extends Disposable {
   readonly artifact_id: string | null;
 }
 
-/** What a trial wrote last; refused where it wrote no weights. `attempt`: what is wanted of it. */
-async function lastArtifact(
+/** What a trial wrote last. `attempt`: what is wanted of it, for a refusal. */
+export async function lastArtifact(
   home: Home,
   name: string,
   attempt: string,
@@ -29,12 +29,6 @@ async function lastArtifact(
   const artifact = view.artifacts.get(trial?.artifact_ids.at(-1) ?? "");
   if (artifact === undefined) {
     throw new UsageError(`Cannot ${attempt} ${trial_id} as it has written no checkpoint`);
-  }
-  if (artifact.weights_id !== undefined) {
-    throw new UsageError(
-      `Cannot ${attempt} ${trial_id} as its last action is a setting, which no other library's files ` +
-        `can say: take the trial of the weights it belongs to (artifact ${artifact.weights_id})`,
-    );
   }
   return { trial: trial_id, of: artifact };
 }
@@ -61,6 +55,12 @@ export async function heldTrial(
   attempt: string,
 ): Promise<ConvertSource> {
   const { trial, of } = await lastArtifact(home, name, attempt);
+  if (of.weights_id !== undefined) {
+    throw new UsageError(
+      `Cannot ${attempt} ${trial} as its last action is a setting, which no other library's files ` +
+        `can say: take the trial of the weights it belongs to (artifact ${of.weights_id})`,
+    );
+  }
   const artifacts = await openArtifactStore(home.artifacts);
   const held = await artifacts.get(of.artifact_id);
   if (held === null) {

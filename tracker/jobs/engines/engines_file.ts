@@ -9,6 +9,9 @@ const about = {
   price_per_hour: z.number().nonnegative().optional().describe(
     "of all slots of it, in your currency",
   ),
+  artifacts: z.string().regex(/^s3:\/\//, "write s3://BUCKET/PREFIX").optional().describe(
+    "the object store from which its machines fetch artifacts, and to which they send what they make",
+  ),
   limits: z.strictObject({
     cpu: z.number().positive().optional().describe("threads of all jobs at once"),
     gpu: z.int().nonnegative().optional().describe("cards of all jobs at once"),

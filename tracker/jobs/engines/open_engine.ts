@@ -18,7 +18,9 @@ export interface EngineFolders {
 /** The engine that `--engine` names: `local`, `slurm:PARTITION`, `ray://HOST:PORT`, or one of the file. */
 export async function openEngine(called: string, { file, books }: EngineFolders): Promise<Engine> {
   const entry = findEntry(called, file);
-  return asEntered(await engineOf(called, entry, books), entry);
+  const engine = asEntered(await engineOf(called, entry, books), entry);
+  if (entry.artifacts !== undefined) engine.artifacts = entry.artifacts;
+  return engine;
 }
 
 async function engineOf(called: string, entry: EngineEntry, books: string): Promise<Engine> {

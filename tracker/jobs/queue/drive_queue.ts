@@ -99,7 +99,7 @@ export async function driveQueue(options: DriveOptions): Promise<void> {
   using lock = driverLock(paths);
   if (lock === null) throw new UsageError(drivenBy(paths));
   const disk = new QueueDisk(paths.journal);
-  const files = queueFiles(paths, programOf);
+  const files = queueFiles(paths, programOf, engines);
   const watch = watchProgress(paths);
   let wait = FIRST_PAUSE_MS;
   while (!signal.aborted) {

@@ -1,4 +1,4 @@
-import type { AttemptFiles, AttemptKey, AttemptSeen, Job } from "../../../core/mod.ts";
+import type { AttemptFiles, AttemptKey, AttemptSeen, Engine, Job } from "../../../core/mod.ts";
 import { readWhole, writeWhole } from "../../../python-backends/whole_file.ts";
 import { seenAttempt } from "../attempt/attempt_state.ts";
 import { closeAttempt, watchLeases } from "../attempt/lease.ts";
@@ -44,8 +44,12 @@ function look(folder: string, leases: ReturnType<typeof watchLeases>): AttemptSe
 /** The words that run the work of an attempt's folder. */
 export type ProgramOf = (folder: string) => string[];
 
-/** The folders of a queue's attempts. */
-export function queueFiles(paths: QueuePaths, programOf: ProgramOf): AttemptFiles {
+/** The folders of a queue's attempts at these engines. */
+export function queueFiles(
+  paths: QueuePaths,
+  programOf: ProgramOf,
+  engines: readonly Pick<Engine, "name" | "artifacts">[],
+): AttemptFiles {
   const leases = watchLeases();
   const folderOf = ({ job_id, attempt }: AttemptKey) => attemptFolder(paths, job_id, attempt);
   return {
@@ -55,8 +59,10 @@ export function queueFiles(paths: QueuePaths, programOf: ProgramOf): AttemptFile
         ...QueuedWork.parse(job.work),
         store: paths.store,
         document: jobDocument(paths, job.asked.submission_id),
+        artifacts: engines.find(({ name }) => name === job.attempts[attempt - 1]?.engine)
+          ?.artifacts ?? null,
       };
-      const lines = await beforehand(work, paths, job.slots);
+      const lines = await beforehand(folder, work, paths, job.slots);
       writeWhole(ownPaths(folder).checklist, { before: lines });
       const lacking = lines.find(({ ok }) => ok === false);
       if (lacking !== undefined) return lacking.said;

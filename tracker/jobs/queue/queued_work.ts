@@ -17,6 +17,9 @@ export type QueuedWork = z.infer<typeof QueuedWork>;
 /** The same as an attempt's program is told it, where the queue lies now. */
 export const AttemptWork = QueuedWork.extend({
   store: z.string().describe("the store that it writes"),
+  artifacts: z.string().nullable().default(null).describe(
+    "the object store of the machines of its engine; null: they have none",
+  ),
   document: z.string().describe("the file that holds the study's document, as it was given"),
 });
 export type AttemptWork = z.infer<typeof AttemptWork>;
