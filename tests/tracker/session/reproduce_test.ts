@@ -207,5 +207,5 @@ Deno.test("drift is recorded once, asked for in SQL, and leaves the study as it 
       differs: ["environment default: aa11, now none"],
     }]);
     assert.deepEqual(await recordedStudy(store, STUDY), before);
-    assert.match(driftText(record, "/r"), /differs: environment default: aa11, now none/);
+    assert.match(driftText(record, "/r", []), /differs: environment default: aa11, now none/);
   }));

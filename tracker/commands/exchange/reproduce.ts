@@ -20,6 +20,7 @@ import { textTable } from "../../show/terminal/table.ts";
 import { differencesOf, driftOf } from "../../exchange/reproduce/compare_recorded.ts";
 import { lockedEnvironments } from "../../exchange/reproduce/locks.ts";
 import { RecordedStudy, recordedStudy, type RecordedTrial } from "../../lab/recorded_trial.ts";
+import { keptChanges } from "../../jobs/queue/code_changes.ts";
 import { repeatTrial } from "../../session/repeat_trial.ts";
 
 interface ReproduceOptions {
@@ -107,7 +108,7 @@ function figure(value: number | null): string {
 }
 
 /** The drift as a table, then what differs, then the answer. */
-export function driftText(record: Reproduced, folder: string): string {
+export function driftText(record: Reproduced, folder: string, notes: readonly string[]): string {
   const rows = record.drift.map((one) => [
     one.task === null ? one.metric : `${one.metric} (${one.task})`,
     figure(one.recorded),
@@ -121,6 +122,7 @@ export function driftText(record: Reproduced, folder: string): string {
     textTable(["figure", "recorded", "again", "noise", "verdict"], rows),
     "",
     ...record.differences.map((one) => `differs: ${differenceText(one)}`),
+    ...notes.map((note) => `note: ${note}`),
     `${record.trial_id} again: ${record.state}; ${counted.join(", ")}`,
     `Run again in ${folder}`,
   ].join("\n");
@@ -193,8 +195,20 @@ export async function reproduceCommand(
   };
   await keep(home, record);
   const verdict = verdictOf(record.drift);
-  console.log(options.json ? jsonOf(record, folder, verdict) : driftText(record, folder));
+  const notes = options.from === undefined ? changesOf(home, trial) : [];
+  console.log(options.json ? jsonOf(record, folder, verdict) : driftText(record, folder, notes));
   if (verdict === "different") Deno.exitCode = 1;
+}
+
+/** What is known of the changes that the recorded commit was run with. */
+function changesOf({ store }: Home, { trial_id, provenance }: RecordedTrial): string[] {
+  if (provenance.code_commit?.endsWith("-dirty") !== true) return [];
+  const kept = keptChanges(store, trial_id.slice(0, trial_id.lastIndexOf("/")));
+  return [
+    kept === null
+      ? "it was recorded with changes to its commit that are not kept"
+      : `it was recorded with changes to its commit, which ${kept} holds: git apply makes them again`,
+  ];
 }
 
 function jsonOf(

@@ -11,6 +11,7 @@ import { checkStudy } from "../../lab/check_study.ts";
 import { openStore } from "../../store/store.ts";
 import type { ChecklistLine } from "../../store/queue/checklist_file.ts";
 import type { QueuePaths } from "../../store/queue/queue_paths.ts";
+import { keepChanges } from "./code_changes.ts";
 import type { AttemptWork } from "./queued_work.ts";
 
 type Found = Omit<ChecklistLine, "check">;
@@ -29,7 +30,7 @@ function device({ cpu, gpu }: Slots): Found {
   return load > IDLE_CORES ? told(`${asked} asked for; ${busy}`) : fine(`${asked}; idle`);
 }
 
-async function commit({ code_commit }: AttemptWork): Promise<Found> {
+async function commit({ code_commit }: AttemptWork, folder: string): Promise<Found> {
   const git = async (...words: string[]) =>
     await execa("git", ["-C", PROJECT_ROOT, ...words], { reject: false, stdin: "ignore" });
   const head = await git("rev-parse", "HEAD");
@@ -42,7 +43,8 @@ async function commit({ code_commit }: AttemptWork): Promise<Found> {
   const at = `commit ${now.slice(0, 12)}`;
   if (changed === "") return moved === "" ? fine(`${at}, clean`) : told(`${at}, clean${moved}`);
   const files = changed.split("\n").length;
-  return told(`${at} with changes in ${files} ${files === 1 ? "file" : "files"}${moved}`);
+  const kept = await keepChanges(folder);
+  return told(`${at} with changes in ${files} ${files === 1 ? "file" : "files"}, ${kept}${moved}`);
 }
 
 /** Whether a name is surely meant as a path: one that is not may be a name of the hub or a set. */
@@ -110,15 +112,16 @@ function output({ root }: QueuePaths): Found {
   }
 }
 
-/** What is looked at before a job starts. */
+/** What is looked at before a job starts in its attempt's folder. */
 export async function beforehand(
+  folder: string,
   work: AttemptWork,
   paths: QueuePaths,
   slots: Slots,
 ): Promise<ChecklistLine[]> {
   return [
     { check: "device", ...device(slots) },
-    { check: "commit", ...await commit(work) },
+    { check: "commit", ...await commit(work, folder) },
     { check: "model", ...model(work) },
     { check: "data", ...await data(work) },
     { check: "knobs", ...knobs(work) },

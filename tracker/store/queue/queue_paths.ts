@@ -34,5 +34,7 @@ export function ownPaths(folder: string) {
     /** What the job is to do, for its program. */
     work: join(folder, "work.json"),
     checklist: join(folder, "checklist.json"),
+    /** What the checkout differed by from its commit; absent: by nothing. */
+    changes: join(folder, "changes.diff"),
   };
 }
