@@ -172,6 +172,13 @@ export const METRICS: readonly Metric[] = [
     column:
       "bytes of the KV cache at the longest context measured, each length in measurements; NULL: the trial sets no policy of the cache",
   }),
+  open("size", "context_kv_bytes", ["KV cache of a context", "bytes"], {
+    weight: "memory",
+    short: "kv",
+    column:
+      "bytes of the KV cache that is left of a benchmark's contexts, mean over its samples; NULL: the study reads whole texts",
+    objective: true,
+  }),
   open("energy", "energy_j_per_1k_tokens", ["J/1k tokens", "J/1k tokens"], {
     in_runtime: true,
     words: "energy",

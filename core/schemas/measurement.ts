@@ -100,5 +100,12 @@ export const SampleResult = z.strictObject({
     "whether it would have written each given text by itself; null or absent: not kept",
   ),
   tokens: z.int().nullable().optional().describe("of a window of text, those that were predicted"),
+  context_tokens: z.int().nullable().optional().describe(
+    "of what was read before its cache was cut; null or absent: none was, by what was read",
+  ),
+  kept_tokens: z.number().nullable().optional().describe(
+    "of these, those that a head was left with, mean over the layers",
+  ),
+  kv_bytes: z.int().nullable().optional().describe("of the tensors that hold them"),
 });
 export type SampleResult = z.infer<typeof SampleResult>;

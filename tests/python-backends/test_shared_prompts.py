@@ -171,3 +171,36 @@ def test_settings_that_read_prompts_in_their_own_way_share_nothing(
             beside=[BesideSetting(str(model_dir), str(answers))],
             **CUT,
         )
+
+
+def test_what_is_kept_of_each_context_is_counted_from_its_tensors(
+    model_dir: Path, tmp_path: Path
+) -> None:
+    rows, task = choice_task(tmp_path)
+    setting = write(tmp_path / "16", 16)
+    result, samples, _ = evaluate(
+        setting, [task], {task.task: list(range(5))}, tmp_path, weights_dir=str(model_dir), **CUT
+    )
+    model, tokenizer = load_dequantized(model_dir)
+    config = model.config
+    token = (
+        2
+        * config.num_hidden_layers
+        * config.num_key_value_heads
+        * 4
+        * (config.hidden_size // config.num_attention_heads)
+    )
+    lengths = [len(tokenizer.encode(str(row["question"]))) - 1 for row in rows]
+    assert [one["context_tokens"] for one in samples] == lengths
+    assert [one["kept_tokens"] for one in samples] == [min(16, one) for one in lengths]
+    assert [one["kv_bytes"] for one in samples] == [min(16, one) * token for one in lengths]
+    (figure,) = [m for m in result["measurements"] if m["metric"] == "context_kv_bytes"]
+    assert figure["value"] == sum(min(16, one) * token for one in lengths) / 5
+    at = {"weights_dir": str(model_dir), **CUT}
+    _, whole, _ = evaluate(model_dir, [task], {task.task: list(range(5))}, tmp_path, **CUT)
+    assert [one["kv_bytes"] for one in whole] == [one * token for one in lengths]
+    everything = write(tmp_path / "all", 256)
+    _, kept, _ = evaluate(everything, [task], {task.task: list(range(5))}, tmp_path, **at)
+    assert [one["kv_bytes"] for one in kept] == [one["kv_bytes"] for one in whole]
+    _, plain, _ = evaluate(model_dir, [task], {task.task: [0]}, tmp_path)
+    assert plain[0]["kv_bytes"] is None

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from pare_backends.evaluation.asked import AskedTask, TaskRows
-from pare_backends.evaluation.outcome import SampleResult, TaskOutcome
+from pare_backends.evaluation.outcome import SampleResult, TaskOutcome, kept_columns
 from pare_backends.evaluation.prompts import in_template, prompting, shortener
 from pare_backends.evaluation.scoring.answer import Answer
 from pare_backends.evaluation.scoring.context import Surroundings
@@ -160,6 +160,7 @@ def _ask_part(
                 seconds=model.seconds_of(sample),
                 cut_tokens=model.cut_tokens_of(sample),
                 chance=chance,
+                **kept_columns(model.kept_of(sample)),
             ),
             answer_of(lm_task, sample),
         )

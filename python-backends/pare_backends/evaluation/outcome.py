@@ -6,10 +6,13 @@ import math
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pare_backends.evaluation.original.figures import DistanceFigure
 from pare_backends.evaluation.tasks.wire_task import WireTask
+
+if TYPE_CHECKING:
+    from pare_backends.evaluation.packed.shared_prompts import Kept
 
 
 @dataclass(frozen=True)
@@ -47,8 +50,25 @@ class SampleResult:
     """Whether the model would have written each given text by itself; None: not asked."""
     tokens: int | None = None
     """Tokens of a window that were predicted."""
+    context_tokens: int | None = None
+    """Of what was read before a cache was cut; None: none was, by what was read."""
+    kept_tokens: float | None = None
+    """Of these, those that a head was left with, mean over the layers."""
+    kv_bytes: int | None = None
+    """Of the tensors that hold them."""
     beside: Mapping[str, float] = field(default_factory=dict)
     """Scores by other metrics of the task; not stored by sample."""
+
+
+def kept_columns(kept: Kept | None) -> dict[str, Any]:
+    """A sample's columns of what was kept of its context; none where nothing was cut."""
+    if kept is None:
+        return {}
+    return {
+        "context_tokens": kept.context_tokens,
+        "kept_tokens": kept.tokens,
+        "kv_bytes": kept.bytes,
+    }
 
 
 @dataclass(frozen=True)
@@ -166,4 +186,29 @@ def measurements(outcome: TaskOutcome, fidelity: str, device: str) -> list[dict[
             for part in outcome.slices
         ),
         *(one.over(whole) for one in outcome.figures),
+        *_kept_figures(outcome, whole),
+    ]
+
+
+def _kept_figures(outcome: TaskOutcome, whole: dict[str, Any]) -> list[dict[str, Any]]:
+    """Bytes of the cache after a context, mean over the task's samples; nothing where no policy cut
+    it."""
+    found = [one for one in outcome.samples if one.kv_bytes is not None]
+    if not found:
+        return []
+    value, error = mean_and_error([float(one.kv_bytes or 0) for one in found])
+    kept = math.fsum(one.kept_tokens or 0.0 for one in found) / len(found)
+    read = math.fsum(one.context_tokens or 0.0 for one in found) / len(found)
+    return [
+        {
+            **{name: given for name, given in whole.items() if name != "chance"},
+            "metric": "context_kv_bytes",
+            "value": value,
+            "standard_error": error,
+            "unit": "bytes",
+            "direction": "minimize",
+            "n": len(found),
+            "method": f"the cache's tensors after a context of {read:.4g} tokens in the mean: a "
+            f"head keeps {kept:.4g} of them, mean over the layers",
+        }
     ]

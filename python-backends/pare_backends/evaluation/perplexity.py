@@ -24,7 +24,7 @@ from pare_backends.evaluation.asked import AskedTask, TaskRows
 from pare_backends.evaluation.original.distance import WindowDistance, window_distance
 from pare_backends.evaluation.original.distributions import FORMAT, Original, keep
 from pare_backends.evaluation.original.figures import distance_figures
-from pare_backends.evaluation.outcome import SampleResult, TaskOutcome, mean_and_error
+from pare_backends.evaluation.outcome import SampleResult, TaskOutcome, kept_columns, mean_and_error
 from pare_backends.evaluation.scoring.answer import Answer
 from pare_backends.evaluation.scoring.context import Surroundings
 from pare_backends.evaluation.scoring.summing import scored_outcome
@@ -38,7 +38,7 @@ from pare_backends.progress import Report
 if TYPE_CHECKING:
     import torch
 
-    from pare_backends.evaluation.packed.shared_prompts import Beside
+    from pare_backends.evaluation.packed.shared_prompts import Beside, Kept
 
 SEPARATOR = "\n\n"
 SHORTEST_WINDOW = 2
@@ -114,18 +114,24 @@ def ask_windows(asking: TaskRows, reader: TextReader) -> AskedTask:
     context = max(1, len(chosen[0]) // 2) if evict_after else 1
     cut_after = [f"{evict_after} of {context} tokens"] if evict_after else []
     per_batch = max(1, reader.batch_size * TOKENS_PER_BATCH // len(chosen[0]))
-    found: dict[int, tuple[float, WindowDistance | None, float]] = {}
+    whole = _kept_whole(model, context - 1) if evict_after else None
+    found: dict[int, tuple[float, WindowDistance | None, Kept | None, float]] = {}
     for part in split_apart(rows, asking.apart):
         for start in range(0, len(part), per_batch):
             numbers = part[start : start + per_batch]
             batch = [every[row] for row in numbers]
-            said, taken = _said(reader, ["windows", batch, *against, *cut_after], batch, context)(
-                functools.partial(read_batch, task.task, model, batch, numbers, original, context)
+            said, kept, taken = _said(
+                reader,
+                ["windows", batch, *against, *cut_after],
+                batch,
+                context,
+                functools.partial(read_batch, task.task, model, batch, numbers, original, context),
+                whole,
             )
             for number, one in zip(numbers, said, strict=True):
                 loss, *far = one if isinstance(one, list) else [one]
                 distance = WindowDistance.of(far[0]) if far else None
-                found[number] = (loss, distance, taken / len(batch))
+                found[number] = (loss, distance, kept, taken / len(batch))
             reader.report.progress(task.task, len(found), len(chosen), "windows")
     hashes = [content_hash(window) for window in chosen]
     samples = [
@@ -163,20 +169,35 @@ def ask_windows(asking: TaskRows, reader: TextReader) -> AskedTask:
     )
 
 
+def _kept_whole(model: Any, context: int) -> Kept:
+    from pare_backends.evaluation.packed.shared_prompts import WholeContexts
+
+    return WholeContexts(model).kept(context)
+
+
 def _said(
-    reader: TextReader, asked: list[Any], batch: Sequence[Sequence[int]], context: int
-) -> Callable[[Callable[..., list[Any]]], tuple[list[Any], float]]:
-    """What gets the answers to a batch, and the seconds that it took, from what computes them; it
-    is given the cut cache of their contexts where the model goes by what it reads."""
+    reader: TextReader,
+    asked: list[Any],
+    batch: Sequence[Sequence[int]],
+    context: int,
+    read: Callable[..., list[Any]],
+    kept_whole: Kept | None,
+) -> tuple[list[Any], Kept | None, float]:
+    """What `read` gives of a batch, what was kept of its contexts (`kept_whole` where no policy
+    goes by what it reads), and the seconds that it took."""
     if not chooses_by_content(reader.model):
-        return functools.partial(reader.answers.once, asked, len(batch))
+        said, seconds = reader.answers.once(asked, len(batch), read)
+        return said, kept_whole, seconds
     import torch
 
     from pare_backends.evaluation.packed.shared_prompts import SharedPrompts
 
     tokens = torch.tensor([list(one) for one in batch], device=reader.model.device)
     shared = SharedPrompts(reader.model, reader.answers, reader.beside)
-    return functools.partial(shared.once, asked, len(batch), tokens[:, : context - 1])
+    found = shared.once(
+        asked, len(batch), tokens[:, : context - 1], lambda cache: read(cache=cache)
+    )
+    return found.answer, found.kept, found.seconds
 
 
 def _sample(
@@ -187,6 +208,7 @@ def _sample(
     digest: str,
     loss: float,
     distance: WindowDistance | None,
+    kept: Kept | None,
     seconds: float,
 ) -> SampleResult:
     """A window's row; context: its tokens that are not scored; loss: nats per token."""
@@ -203,6 +225,7 @@ def _sample(
         cut_tokens=0,
         tokens=len(window) - context,
         kl=None if distance is None else distance.mean,
+        **kept_columns(kept),
     )
 
 

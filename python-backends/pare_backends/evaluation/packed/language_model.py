@@ -214,7 +214,7 @@ class PackedLM(PackedScorer):
     ) -> tuple[list[list[int]], float]:
         """The same from what a policy kept of a prompt, which chooses before the last token as for
         log-likelihoods."""
-        tokens, seconds = self.shared.once(
+        said = self.shared.once(
             _asked(context, max_length, stop, options),
             len(context),
             context[:, :-1],
@@ -222,7 +222,9 @@ class PackedLM(PackedScorer):
                 context, max_length, stop, **{**options, "past_key_values": cache}
             ).tolist(),
         )
-        return [row[context.shape[1] :] for row in tokens], seconds
+        read = tuple(context[0].tolist())
+        self.kept.update((text, said.kept) for text, own in self._prompts.items() if own == read)
+        return [row[context.shape[1] :] for row in said.answer], said.seconds
 
     def _told(self, count: int) -> None:
         """So many more generations are done."""

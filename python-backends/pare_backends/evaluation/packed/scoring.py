@@ -25,7 +25,12 @@ from pare_backends.evaluation.packed.packing import (
     pack,
     split_prefix,
 )
-from pare_backends.evaluation.packed.shared_prompts import Beside, SharedPrompts
+from pare_backends.evaluation.packed.shared_prompts import (
+    Beside,
+    Kept,
+    SharedPrompts,
+    WholeContexts,
+)
 from pare_backends.evaluation.task_needs import require_markers
 from pare_backends.progress import Report
 
@@ -63,6 +68,9 @@ class PackedScorer(HFLM):
         self._packs: bool | None = None if setting_of(model) is None else False
         self._seconds: dict[tuple[str, str], float] = {}
         self._cut: dict[str, int] = {}
+        self._whole = WholeContexts(model)
+        self.kept: dict[str, Kept] = {}
+        """By context: what a policy that goes by what it reads kept of it."""
         self.label = "evaluate"
         self.share: tuple[int, int, int] | None = None
         """Of the task that is told of: samples before this part of it, in it, in all."""
@@ -129,6 +137,16 @@ class PackedScorer(HFLM):
         """Tokens that a logged sample's longest input lost as the model reads no more; 0: none."""
         return max((self._cut.get(asked[0], 0) for asked in sample["arguments"]), default=0)
 
+    def kept_of(self, sample: dict[str, Any]) -> Kept | None:
+        """What is kept of a logged sample's first context, where caches are cut after it."""
+        if not self.evict_after or not sample["arguments"]:
+            return None
+        context = str(sample["arguments"][0][0])
+        if context in self.kept:
+            return self.kept[context]
+        count = min(len(self.tok_encode(context)), self.max_length)
+        return self._whole.kept(max(0, count - 1))
+
     def note_cut(self, context: str, tokens: int) -> None:
         """Keeps that an input lost so many tokens, where it lost any."""
         if tokens > 0:
@@ -172,14 +190,16 @@ class PackedScorer(HFLM):
         done = 0
         for group in groups:
             endings = [branch.tokens for branch in group.branches]
-            found, seconds = self.shared.once(
+            said = self.shared.once(
                 ["after context", group.context, endings],
                 len(endings),
                 context_of(self.model, group.context),
                 functools.partial(score_after_context, self.model, group.context[-1], endings),
             )
-            self._took([requests[branch.request][0] for branch in group.branches], seconds)
-            for branch, (likelihood, greedy) in zip(group.branches, found, strict=True):
+            names = [requests[branch.request][0] for branch in group.branches]
+            self._took(names, said.seconds)
+            self.kept.update((context, said.kept) for context, _ in names)
+            for branch, (likelihood, greedy) in zip(group.branches, said.answer, strict=True):
                 where = f"request {branch.request} of {self.label}"
                 require_finite(not math.isfinite(likelihood), where)
                 answers[branch.request] = (likelihood, greedy)

@@ -7,11 +7,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from typing import TYPE_CHECKING, Any
 
 from pare_backends.cache.attach import running_with
-from pare_backends.cache.policy import CachePolicy, policy_of
+from pare_backends.cache.kept import kept_bytes, kept_tokens
+from pare_backends.cache.policy import ByPlace, CachePolicy, policy_of
 from pare_backends.cache.reading import read_contexts
 from pare_backends.evaluation.answers import Answers
 from pare_backends.failures import CallFailure
@@ -29,6 +30,76 @@ class Beside:
 
 
 @dataclass(frozen=True)
+class Kept:
+    """What a policy kept of the contexts that were read together, of each of them."""
+
+    context_tokens: int
+    tokens: float
+    """A head's, mean over the layers."""
+    bytes: int
+    """Of the tensors that hold them."""
+
+    @classmethod
+    def of(cls, cache: Any, context: torch.Tensor) -> Kept:
+        """context: (B, T) int64, as it was read"""
+        rows, count = context.shape
+        if count == 0:
+            return cls(0, 0.0, 0)
+        return cls(count, kept_tokens(cache).mean, kept_bytes(cache) // rows)
+
+
+class WholeContexts:
+    """What models keep of contexts that cut no cache by what they read, so that no cache has to be
+    made to know: all of it, or what a policy by places sees."""
+
+    def __init__(self, model: Any) -> None:
+        self._model = model
+        self._layers: list[tuple[int, int | None]] | None = None
+
+    def kept(self, count: int) -> Kept:
+        """Of a context of so many tokens."""
+        if count == 0:
+            return Kept(0, 0.0, 0)
+        if self._layers is None:
+            self._layers = _bytes_a_token(self._model)
+        policy, seen = policy_of(self._model), count
+        if isinstance(policy, ByPlace):
+            import torch
+
+            seen = int(policy.sees(torch.tensor([count - 1]), torch.arange(count)).sum())
+        held = [seen if most is None else min(seen, most) for _, most in self._layers]
+        total = sum(tokens * size for tokens, (size, _) in zip(held, self._layers, strict=True))
+        return Kept(count, sum(held) / len(held), total)
+
+
+def _bytes_a_token(model: Any) -> list[tuple[int, int | None]]:
+    """Bytes of one token in each layer's cache, and the most tokens that it holds; None: all."""
+    import torch
+    from transformers.cache_utils import DynamicCache
+
+    token = torch.zeros((1, 1), dtype=torch.int64, device=model.device)
+    with torch.no_grad():
+        cache = model(token, past_key_values=DynamicCache(config=model.config)).past_key_values
+    found = []
+    for layer in cache.layers:
+        window = getattr(layer, "sliding_window", None)
+        size = sum(state.numel() * state.element_size() for state in (layer.keys, layer.values))
+        # One more is read beside those that a window keeps.
+        found.append((size, None if window is None else max(1, window - 1)))
+    return found
+
+
+@dataclass(frozen=True)
+class Said:
+    """An answer from what was kept of a context."""
+
+    answer: Any
+    kept: Kept
+    seconds: float
+    """Of the reading and of the answer, as if it had been asked alone."""
+
+
+@dataclass(frozen=True)
 class SharedPrompts:
     """Answers of a model, whose policy goes by what it reads, and of other policies to the same
     prompts."""
@@ -39,42 +110,44 @@ class SharedPrompts:
 
     def once(
         self, asked: Any, count: int, context: torch.Tensor, then: Callable[[Any], Any]
-    ) -> tuple[Any, float]:
+    ) -> Said:
         """As `Answers.once`, of what is computed by `then` from the cut cache of a context.
 
         The context is read once; every other policy that has no answer yet cuts a cache of its own
-        and its answer is kept under its own name. Seconds are what each would have taken alone:
-        the reading and its own part. A failure of another's is left to its own evaluation.
+        and its answer is kept under its own name. A failure of another's is left to its own
+        evaluation.
 
         context: (B, T) int64; then: gets a cache and may read on in it
         """
         known = self.answers.known(asked, count)
         if known is not None:
-            return known
+            (answer, kept), seconds = known
+            return Said(answer, Kept(*kept), seconds)
         others = [one for one in self.beside if one.answers.known(asked) is None]
-        own_policy = policy_of(self.model)
-        if own_policy is None:
+        policy = policy_of(self.model)
+        if policy is None:
             raise TypeError("a model without a policy keeps all that it reads")
         started = time.perf_counter()
-        policies = [own_policy, *(one.policy for one in others)]
+        policies = [policy, *(one.policy for one in others)]
         cache, *caches = read_contexts(self.model, policies, context)
         reading = time.perf_counter() - started
         for other in others:
-            with suppress(CallFailure):
-                self._keep(other, asked, reading, then, caches.pop(0))
-        answer, seconds = _timed(then, cache)
-        self.answers.keep(asked, answer, reading + seconds)
-        return answer, reading + seconds
-
-    def _keep(
-        self, other: Beside, asked: Any, reading: float, then: Callable[[Any], Any], cache: Any
-    ) -> None:
-        with running_with(self.model, other.policy):
-            answer, seconds = _timed(then, cache)
-        other.answers.keep(asked, answer, reading + seconds)
+            with suppress(CallFailure), running_with(self.model, other.policy):
+                said = _answered(then, caches.pop(0), context, reading)
+                _keep(other.answers, asked, said)
+        said = _answered(then, cache, context, reading)
+        _keep(self.answers, asked, said)
+        return said
 
 
-def _timed(then: Callable[[Any], Any], cache: Any) -> tuple[Any, float]:
+def _answered(
+    then: Callable[[Any], Any], cache: Any, context: torch.Tensor, reading: float
+) -> Said:
+    kept = Kept.of(cache, context)  # before `then` reads on in it
     started = time.perf_counter()
     answer = then(cache)
-    return answer, time.perf_counter() - started
+    return Said(answer, kept, reading + time.perf_counter() - started)
+
+
+def _keep(answers: Answers, asked: Any, said: Said) -> None:
+    answers.keep(asked, [said.answer, astuple(said.kept)], said.seconds)

@@ -98,6 +98,9 @@ class ServedScorer(TemplateLM):
         server that cuts is refused; None: not known of a text."""
         return 0 if self.abilities.takes_tokens() else None
 
+    def kept_of(self, sample: dict[str, Any]) -> None:
+        """A server does not tell what it keeps of a context."""
+
     def loglikelihood(
         self, requests: list[Any], disable_tqdm: bool = False
     ) -> list[tuple[float, bool]]:
