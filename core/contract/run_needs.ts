@@ -9,6 +9,8 @@ export interface RunNeeds {
   readonly methods: boolean;
   /** Rungs that its trials climb: those that the request asks for, or the last alone. */
   readonly rungs: "asked" | "last";
+  /** Whether speed and memory of the original and of each trial are measured in a runtime. */
+  readonly timed: boolean;
   /** Whether it is shown trials of earlier studies, and what formats cost the original's layers. */
   readonly earlier_studies: boolean;
   /** Whether its trials stand on a front, which is drawn and may be weighed anew. */

@@ -131,7 +131,7 @@ function ratioFor(metric: Metric, input: RewardInput): Ratio {
     case "speed":
       return inTurn(metric, input);
     case "size":
-      return metric.name === "size_bytes" ? sizeRatio(input) : memoryRatio(input);
+      return bytesRatio(metric, input);
     case "energy":
       return readRatio(metric, input);
   }
@@ -226,6 +226,14 @@ function distanceShare(
   }
   const share = unit === "1" ? row.value : 1 - Math.exp(-Math.max(0, row.value));
   return { value: share, note: unit === "1" ? null : `1 - exp(-${words})` };
+}
+
+function bytesRatio(metric: Metric, input: RewardInput): Ratio {
+  if (metric.name === "size_bytes") return sizeRatio(input);
+  if (metric.name !== "context_kv_bytes") return memoryRatio(input);
+  const last = (rows: readonly Measurement[]) =>
+    rows.findLast((row) => row.metric === metric.name && row.task === null);
+  return over(last(input.measurements), last(input.baseline), metric.words);
 }
 
 /** Bytes on disk over the original's as it is compared, else over those of its floats. */

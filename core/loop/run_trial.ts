@@ -22,7 +22,7 @@ import type { ConstraintVerdict, GateDecision, Trial } from "../schemas/trial.ts
 import { readRung } from "./rungs/look_ahead.ts";
 import { addMeasurements, callBackend, endingOf, hintOf, notANumber } from "./draft.ts";
 import { alertOfFindings, alertOfNaN, endOfRefused } from "./health_alerts.ts";
-import { trialSize } from "./size.ts";
+import { trialSize, withContexts } from "./size.ts";
 import {
   addGate,
   baselineOf,
@@ -108,7 +108,9 @@ export async function evaluate(
   }
   // A mean over what is left of the tasks would be taken for the mean over all.
   const whole = (evaluated.value.refused ?? []).length === 0;
-  const evaluation = whole ? withAggregates(evaluated.value, study.spec) : evaluated.value;
+  const evaluation = whole
+    ? withContexts(withAggregates(evaluated.value, study.spec))
+    : evaluated.value;
   await addMeasurements(study, draft, evaluation.measurements);
   const broken = notANumber(
     evaluation.measurements,
@@ -253,6 +255,7 @@ export async function measureSpeed(
   draft: Draft,
   baseline: Artifact | null,
 ): Promise<Ending | null> {
+  if (!study.needs.timed) return null;
   const { runtime } = study.spec;
   const measured = await callBackend(
     study,

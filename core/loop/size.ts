@@ -1,4 +1,6 @@
 import { knownMetric } from "../metrics/metric_table.ts";
+import { overAllTasks } from "../distance/distance_rows.ts";
+import type { Evaluation } from "../ports.ts";
 import type { Artifact } from "../schemas/artifact.ts";
 import type { Facts } from "../schemas/facts.ts";
 import { FULL } from "../schemas/fidelity.ts";
@@ -61,4 +63,14 @@ export function trialSize(
     method:
       `the baseline's weights (${weights.method}), and ${own} bytes of the setting's own file`,
   };
+}
+
+/** With the mean over tasks of what a cache is left with after a context; its `task` is null. */
+export function withContexts(evaluation: Evaluation): Evaluation {
+  const rows = evaluation.measurements.filter(({ metric, slice }) =>
+    metric === "context_kv_bytes" && slice === null
+  );
+  if (rows.length === 0) return evaluation;
+  const mean = overAllTasks("context_kv_bytes", rows.map((row) => ({ row, weight: 1 })));
+  return { ...evaluation, measurements: [...evaluation.measurements, mean] };
 }

@@ -205,6 +205,12 @@ export function leavesBudget(params: Budget, facts: Facts, most = 0): Leaves {
   });
 }
 
+/** The knobs of a budget: tokens, or below 1 the share of a prompt. */
+const budgetOf = (budget: number) =>
+  budget < 1
+    ? { budget_in: "share", share: budget } as const
+    : { budget_in: "tokens", budget } as const;
+
 /** What a method declares whose knobs have such a budget, the same in every layer. */
 export const BY_BUDGET = {
   ...CACHE,
@@ -231,6 +237,10 @@ export const BY_BUDGET = {
     const next = { ...params, budget, window: Math.min(params.window, windowIn(budget)) };
     return acceptsBudget(next, facts).ok ? next : null;
   },
+  keeping: (budget: number) => ({
+    ...budgetOf(budget),
+    ...(budget < 1 ? {} : { window: windowIn(budget) }),
+  }),
 };
 
 /** The same for methods whose window is a rule of their own, whatever the budget. */
@@ -240,6 +250,7 @@ export const OWN_WINDOW = {
     budget: { value: firstTokens(facts, "balanced"), reason: firstReason(facts) },
   }),
   seed: (boldness: Boldness, facts: Facts) => ({ budget: firstTokens(facts, boldness) }),
+  keeping: budgetOf,
 };
 
 /** SnapKV's conditions, and a kernel with a middle. */

@@ -52,6 +52,10 @@ export default defineMethod({
     },
   }),
   seed: (boldness, facts) => ({ sinks: 4, window: firstTokens(facts, boldness) }),
+  keeping: (budget) =>
+    budget < 1
+      ? { refused: "its window is a number of tokens: give budgets in tokens" }
+      : { sinks: 4, window: budget - 4 },
   next: (params, finding, facts) => {
     const window = otherTokens(params.window, finding);
     return window !== null && evicts({ ...params, window }, facts).ok

@@ -5,6 +5,7 @@ export const EVALUATION_NEEDS: RunNeeds = {
   baseline: false,
   methods: false,
   rungs: "last",
+  timed: false,
   earlier_studies: false,
   front: false,
   constraints: false,

@@ -5,6 +5,7 @@ export const SEARCH_NEEDS: RunNeeds = {
   baseline: true,
   methods: true,
   rungs: "asked",
+  timed: true,
   earlier_studies: true,
   front: true,
   constraints: true,

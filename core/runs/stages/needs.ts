@@ -5,6 +5,7 @@ export const STAGES_NEEDS: RunNeeds = {
   baseline: true,
   methods: true,
   rungs: "asked",
+  timed: true,
   earlier_studies: false,
   front: true,
   constraints: true,

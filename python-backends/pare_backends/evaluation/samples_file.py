@@ -10,13 +10,15 @@ from typing import Any
 from pare_backends.evaluation.outcome import SampleResult, TaskOutcome
 from pare_backends.evaluation.scoring.programs import cut_programs, has_programs
 
-NUMBERS = ("score", "chance", "log_likelihood", "seconds", "kl", "kept_tokens")
+NUMBERS = (
+    *("score", "chance", "log_likelihood", "seconds", "kl"),
+    *("kept_tokens", "kv_bytes"),  # bytes beyond 32 bits; a float has them whole
+)
 TEXTS = (
     *("task", "sample_id", "sample_hash", "prompt_hash", "stratum"),
     *("answer", "parsed_answer", "gold"),
 )
 COUNTS = ("answer_length", "chosen", "cut_tokens", "tokens", "stratum_rows", "context_tokens")
-BYTES = ("kv_bytes",)
 
 
 def write_samples(path: Path, outcomes: Iterable[TaskOutcome], answer_chars: int) -> None:
@@ -29,7 +31,6 @@ def write_samples(path: Path, outcomes: Iterable[TaskOutcome], answer_chars: int
         [(name, pyarrow.string()) for name in TEXTS]
         + [(name, pyarrow.float64()) for name in NUMBERS]
         + [(name, pyarrow.int32()) for name in COUNTS]
-        + [(name, pyarrow.int64()) for name in BYTES]
         + [("choice_log_likelihoods", pyarrow.list_(pyarrow.float64()))]
         + [("greedy", pyarrow.list_(pyarrow.bool_()))]
     )

@@ -1,0 +1,86 @@
+import { unknownName, UsageError } from "../../errors.ts";
+import type { Action, KnobValue } from "../../schemas/action.ts";
+import type { Facts } from "../../schemas/facts.ts";
+import { checkStrategy } from "../../strategies/compatibility.ts";
+import { type AgentMethod, resolveActions } from "../../strategies/resolve_action.ts";
+import { strategyKey } from "../../strategies/strategy_names.ts";
+import type { SweepPlan } from "./plan.ts";
+
+/** The agent whose methods a plan names by their names alone. */
+const CACHES = "kv_cache";
+
+/** Agent and method that a plan's word names. */
+export function namedMethod(word: string): Pick<Action, "agent" | "method"> {
+  const [agent, method] = word.includes("/") ? word.split("/", 2) : [CACHES, word];
+  return { agent: agent!, method: method! };
+}
+
+/** A recipe of a sweep. */
+export type Cell = readonly Action[];
+
+/**
+ * The recipes of a sweep in the order of its plan: of each weights the methods, of each method the
+ * budgets. A method without a budget is one cell.
+ *
+ * @throws UsageError for a method that there is not, and for a cell that cannot run here, with its reason.
+ */
+export function cellsOf(plan: SweepPlan, methods: readonly AgentMethod[], facts: Facts): Cell[] {
+  const found = new Map<string, Cell>();
+  for (const before of plan.weights) {
+    for (const word of plan.methods) {
+      const entry = cacheMethod(word, methods);
+      for (const budget of plan.budgets) {
+        const cell = [...before, { ...namedMethod(word), params: paramsOf(entry, budget, plan) }];
+        const resolved = resolveActions(cell, methods, facts, "user");
+        const verdict = checkStrategy(resolved, methods, facts);
+        if (!verdict.ok) {
+          throw new UsageError(
+            `Cannot sweep ${word} with a budget of ${said(budget)} as ${verdict.reason}`,
+          );
+        }
+        found.set(strategyKey(resolved), cell);
+      }
+    }
+  }
+  requireSetKnobs(plan, methods);
+  return [...found.values()];
+}
+
+function cacheMethod(word: string, methods: readonly AgentMethod[]): AgentMethod {
+  const { agent, method } = namedMethod(word);
+  const found = methods.find((one) => one.agent === agent && one.method.name === method);
+  if (found?.method.order.effect === "caches") return found;
+  const caches = methods.filter(({ method }) => method.order.effect === "caches");
+  const names = caches.map((one) =>
+    one.agent === CACHES ? one.method.name : `${one.agent}/${one.method.name}`
+  );
+  throw new UsageError(unknownName("method of the cache", word, names));
+}
+
+function paramsOf(
+  { method }: AgentMethod,
+  budget: number,
+  { set }: SweepPlan,
+): Record<string, KnobValue> {
+  const kept = method.keeping?.(budget) ?? {};
+  if ("refused" in kept) {
+    throw new UsageError(
+      `Cannot sweep ${method.name} with a budget of ${said(budget)} as ${kept.refused}`,
+    );
+  }
+  const own = Object.entries(set).filter(([name]) => name in method.knobs);
+  return { ...kept, ...Object.fromEntries(own) };
+}
+
+function requireSetKnobs({ set, methods: words }: SweepPlan, methods: readonly AgentMethod[]) {
+  const knobs = new Set(words.flatMap((word) => {
+    return Object.keys(cacheMethod(word, methods).method.knobs);
+  }));
+  const stranger = Object.keys(set).find((name) => !knobs.has(name));
+  if (stranger !== undefined) {
+    throw new UsageError(unknownName("knob of these methods", stranger, [...knobs]));
+  }
+}
+
+const said = (budget: number): string =>
+  budget < 1 ? `${Number((100 * budget).toPrecision(3))} %` : `${budget} tokens`;

@@ -1,0 +1,66 @@
+import { recommend } from "../../advice/recommend.ts";
+import { knownMetric } from "../../metrics/metric_table.ts";
+import type { Facts } from "../../schemas/facts.ts";
+import type { RunRequest } from "../../schemas/request.ts";
+import type { Objective, Spec } from "../../schemas/spec.ts";
+import { inferSpec, type SpecPlugins } from "../../spec/infer_spec.ts";
+import { defineKind, TRIALS_SHOWN, type WrittenDocument } from "../run_kind.ts";
+import { cellsOf, namedMethod } from "./cells.ts";
+import { SWEEP_NEEDS } from "./needs.ts";
+import { SweepPlan } from "./plan.ts";
+import { runSweep } from "./run_sweep.ts";
+
+/** What an answer about caches is told in, where the document asks for no other front. */
+const COST = "context_kv_bytes";
+
+const plan = { sweep: SweepPlan.describe("methods of the cache by budgets; `pare sweep`") };
+
+/** Cache policies by budgets, each on the same prompts, which are read once for all of them. */
+export const sweep = defineKind("sweep", plan, {
+  summary:
+    "crosses methods of the cache with budgets, on prompts that are read once for all of them",
+  does: "runs the cells of its document",
+  does_again: "runs its cells anew",
+  needs: SWEEP_NEEDS,
+  shown: TRIALS_SHOWN,
+  complete: inTorch,
+  spec: (request, facts, plugins) => sweepSpec(request, request.sweep, facts, plugins),
+  actions: ({ sweep }) => asked(sweep),
+  drive: (input, ports) => runSweep(input, input.request.sweep, ports),
+  choose: recommend,
+});
+
+/** Policies of the cache are known to transformers alone. */
+function inTorch(document: WrittenDocument): WrittenDocument {
+  return { runtime: "transformers", ...document };
+}
+
+function asked({ methods, weights }: SweepPlan) {
+  const named = methods.map((word) => ({ ...namedMethod(word), params: {} }));
+  return [...weights.flat(), ...named].map((action) => ({ action, raised: [] }));
+}
+
+/** Its cells are checked before anything is written. */
+function sweepSpec(
+  request: RunRequest,
+  cells: SweepPlan,
+  facts: Facts,
+  plugins: SpecPlugins,
+): Spec {
+  cellsOf(cells, plugins.methods, facts);
+  const spec = inferSpec(request, facts, plugins, asked(cells));
+  if (request.front !== undefined) return spec;
+  const { name: metric, direction, unit } = knownMetric(COST, "metric");
+  const objectives: Objective[] = [spec.objectives[0]!, { metric, direction, unit }];
+  const assumptions = spec.assumptions.filter(({ field }) => field !== "objectives");
+  return {
+    ...spec,
+    objectives,
+    assumptions: [...assumptions, {
+      field: "objectives",
+      value: objectives.map((one) => one.metric).join(", "),
+      source: "default",
+      reason: "a sweep asks what quality a smaller cache costs",
+    }],
+  };
+}
