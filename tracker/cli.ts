@@ -17,6 +17,7 @@ import { addLayerCommands } from "./commands/study/add_mix.ts";
 import { addAddCommand, addKlCommand } from "./commands/study/add_elsewhere.ts";
 import { addScoreCommand } from "./commands/study/add_score.ts";
 import { addStagesCommand } from "./commands/study/add_stages.ts";
+import { addSweepCommand } from "./commands/study/add_sweep.ts";
 
 // Commands import what they need when they run: `pare --help` reads this file, the table of options
 // and commander only.
@@ -302,6 +303,7 @@ async function buildProgram(words: readonly string[]): Promise<Command> {
   addRunCommands(program);
   addAddCommand(program, (one) => withJson(withStore(one)));
   addStagesCommand(program, { withRunOptions, withShowOptions: (one) => withJson(withStore(one)) });
+  addSweepCommand(program);
   addQueryCommands(program);
   addImportCommands(program.command("import").description("take runs of another tracker over"));
   addLookCommands(program);

@@ -143,10 +143,7 @@ export interface Method<K extends Knobs = Knobs> {
   seed(boldness: Boldness, facts: Facts): SomeParamsOf<K> | null;
   /** What it would try after a trial with these parameters; null where it has nothing to say. */
   next(params: ParamsOf<K>, finding: Finding, facts: Facts): ParamsOf<K> | null;
-  /**
-   * Of a method of the cache: parameters that keep so many tokens of a prompt a head (below 1: that
-   * share of it), or why there are none. Absent: what it keeps is no matter of a number.
-   */
+  /** Of the cache: knobs that keep so many tokens a head; below 1, that share of a prompt. */
   keeping?(budget: number): SomeParamsOf<K> | { readonly refused: string };
   /** Rough seconds for this model here; the loop asks before it spends a budget. */
   estimateSeconds(params: ParamsOf<K>, facts: Facts): number;

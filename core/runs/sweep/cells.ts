@@ -46,7 +46,8 @@ export function cellsOf(plan: SweepPlan, methods: readonly AgentMethod[], facts:
   return [...found.values()];
 }
 
-function cacheMethod(word: string, methods: readonly AgentMethod[]): AgentMethod {
+/** The method of the cache that a plan's word names. @throws UsageError where there is none */
+export function cacheMethod(word: string, methods: readonly AgentMethod[]): AgentMethod {
   const { agent, method } = namedMethod(word);
   const found = methods.find((one) => one.agent === agent && one.method.name === method);
   if (found?.method.order.effect === "caches") return found;

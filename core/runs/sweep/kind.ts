@@ -4,8 +4,9 @@ import type { Facts } from "../../schemas/facts.ts";
 import type { RunRequest } from "../../schemas/request.ts";
 import type { Objective, Spec } from "../../schemas/spec.ts";
 import { inferSpec, type SpecPlugins } from "../../spec/infer_spec.ts";
-import { defineKind, TRIALS_SHOWN, type WrittenDocument } from "../run_kind.ts";
-import { cellsOf, namedMethod } from "./cells.ts";
+import { checkHeldAtAll } from "../../strategies/held_methods.ts";
+import { defineKind, TRIALS_SHOWN } from "../run_kind.ts";
+import { cacheMethod, cellsOf, namedMethod } from "./cells.ts";
 import { SWEEP_NEEDS } from "./needs.ts";
 import { SweepPlan } from "./plan.ts";
 import { runSweep } from "./run_sweep.ts";
@@ -23,17 +24,11 @@ export const sweep = defineKind("sweep", plan, {
   does_again: "runs its cells anew",
   needs: SWEEP_NEEDS,
   shown: TRIALS_SHOWN,
-  complete: inTorch,
   spec: (request, facts, plugins) => sweepSpec(request, request.sweep, facts, plugins),
   actions: ({ sweep }) => asked(sweep),
   drive: (input, ports) => runSweep(input, input.request.sweep, ports),
   choose: recommend,
 });
-
-/** Policies of the cache are known to transformers alone. */
-function inTorch(document: WrittenDocument): WrittenDocument {
-  return { runtime: "transformers", ...document };
-}
 
 function asked({ methods, weights }: SweepPlan) {
   const named = methods.map((word) => ({ ...namedMethod(word), params: {} }));
@@ -48,7 +43,12 @@ function sweepSpec(
   plugins: SpecPlugins,
 ): Spec {
   cellsOf(cells, plugins.methods, facts);
-  const spec = inferSpec(request, facts, plugins, asked(cells));
+  const entries = cells.methods.map((word) => cacheMethod(word, plugins.methods));
+  const able = plugins.runtimes.filter((one) =>
+    entries.every((entry) => checkHeldAtAll(one, entry, facts).ok)
+  );
+  const runtimes = request.runtime === undefined ? able : plugins.runtimes;
+  const spec = inferSpec(request, facts, { ...plugins, runtimes }, asked(cells));
   if (request.front !== undefined) return spec;
   const { name: metric, direction, unit } = knownMetric(COST, "metric");
   const objectives: Objective[] = [spec.objectives[0]!, { metric, direction, unit }];

@@ -13,7 +13,7 @@ export const SweepPlan = z.strictObject({
     "of the cache, such as snapkv; of another agent as agent/method",
   ),
   budgets: z.array(Budget).min(1).describe(
-    "tokens of a prompt that a head keeps, sinks and window included; below 1: the share of them",
+    "tokens of a prompt that a head keeps, all of them counted; below 1: the share of them",
   ),
   set: z.record(z.string(), KnobValue).default({}).describe(
     "knobs of every method that has them, such as {window: 16}",
