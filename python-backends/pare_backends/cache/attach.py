@@ -193,8 +193,9 @@ def goes_by_interface(model: Any) -> bool:
     rotation = rotation_of(model)
     if rotation.known and rotation.turns:
         # The same tokens at other places: before they were turned, their queries were the same.
+        kinds = list(getattr(model.config.get_text_config(), "layer_types", None) or [])[:1]
         before, again = (
-            rotation.undone(queries, torch.arange(start, start + 2))
+            rotation.undone(queries, torch.arange(start, start + 2), *kinds)
             for start, queries in zip((0, 2), first, strict=True)
         )
         rotation.known = bool(torch.allclose(before, again, rtol=LEFT_BY_ROUNDING, atol=1e-4))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
@@ -83,6 +83,19 @@ class ByBudget(ByScores):
         return f"{100 * self.knobs.share:g} % of a prompt's tokens"
 
 
+def in_layers(config: Mapping[str, Any]) -> str:
+    """Which layers are cut, where others keep a window or a state of their own, for a sentence."""
+    text = config.get("text_config", config)
+    kinds = text.get("layer_types") or []
+    whole = {"full_attention"}
+    if (text.get("sliding_window") or 0) >= (text.get("max_position_embeddings") or 1):
+        whole.add("sliding_attention")
+    cut = [str(number) for number, kind in enumerate(kinds) if kind in whole]
+    if len(cut) == len(kinds):
+        return ""
+    return f" in layers {', '.join(cut)}; the others keep a window or a state of their own"
+
+
 def runs(policy: Callable[[Any], CachePolicy]) -> tuple[Callable[..., Any], Callable[..., Any]]:
     """`apply` and `attach` of a method whose policy is made of its `Params`. `apply` leaves a
     setting of its parent's weights, of which nothing is changed or copied; `attach` gives the torch
@@ -92,6 +105,7 @@ def runs(policy: Callable[[Any], CachePolicy]) -> tuple[Callable[..., Any], Call
         kept = policy(params).words()
         context.notes.append(
             f"a setting without weights of its own: keys and values of {kept} are kept"
+            + in_layers(checkpoint.config)
         )
         return NewSetting(asdict(params))
 

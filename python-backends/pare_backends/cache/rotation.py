@@ -29,22 +29,27 @@ class Rotation:
         if not self.known:
             raise CallFailure(
                 "invalid",
-                f"Cannot undo how {type(self._module).__name__} turns queries by their places: it "
-                "does not pair the halves of a head",
+                f"Cannot undo how {type(self._module).__name__} turns queries by their places: "
+                "tried on equal tokens, what undoes it leaves them unequal",
                 hint="Take a method that needs no queries of other places",
             )
 
-    def _at(self, places: torch.Tensor, like: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """(T, R) each, of a head's first R features."""
-        kinds = [FULL] if "layer_type" in inspect.signature(self._module.forward).parameters else []
+    def _at(
+        self, places: torch.Tensor, like: torch.Tensor, kind: str = "full_attention"
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """(T, R) each, of a head's first R features. kind: of the layer, where they differ"""
+        takes = "layer_type" in inspect.signature(self._module.forward).parameters
+        kinds = [kind] if takes else []
         cos, sin = self._module(like, places[None].to(like.device), *kinds)
         return cos[0].to(like.dtype), sin[0].to(like.dtype)
 
-    def undone(self, states: torch.Tensor, places: torch.Tensor) -> torch.Tensor:
+    def undone(
+        self, states: torch.Tensor, places: torch.Tensor, kind: str = "full_attention"
+    ) -> torch.Tensor:
         """As the states were before their places turned them. states: (..., T, D), places: (T,)"""
         if self._module is None:
             return states
-        cos, sin = self._at(places, states)
+        cos, sin = self._at(places, states, kind)
         length = cos**2 + sin**2  # not 1 where a long context is scaled
         return _turned(states, cos / length, -sin / length)
 
@@ -54,9 +59,6 @@ class Rotation:
             return states
         cos, sin = self._at(torch.arange(first, first + count), states)
         return _turned(states, cos.mean(dim=0), sin.mean(dim=0))
-
-
-FULL = "full_attention"
 
 
 def _turned(states: torch.Tensor, cos: torch.Tensor, sin: torch.Tensor) -> torch.Tensor:
