@@ -1,80 +1,17 @@
 /** A queue that is driven really: its journal, this machine's slots, wrappers and programs. */
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import type { Job, Queue } from "../../../core/mod.ts";
 import { readLease } from "../../../tracker/jobs/attempt/lease.ts";
-import { LocalEngine } from "../../../tracker/jobs/engines/local/local_engine.ts";
-import { driveQueue } from "../../../tracker/jobs/queue/drive_queue.ts";
-import { QueueDisk } from "../../../tracker/store/queue/queue_disk.ts";
-import {
-  attemptFolder,
-  type QueuePaths,
-  queuePaths,
-} from "../../../tracker/store/queue/queue_paths.ts";
+import { attemptFolder } from "../../../tracker/store/queue/queue_paths.ts";
 import { queueRows } from "../../../tracker/jobs/queue/queue_rows.ts";
-import { type QueueOptions, submitStudy } from "../../../tracker/jobs/queue/submit.ts";
 import { executionPage, queuePage } from "../../../tracker/show/queue/queue_page.ts";
 import { inDirectory } from "../../fixtures/stores/processes.ts";
 import { until } from "../../python-backends/scripted_worker.ts";
-
-/**
- * Stands for a study of so many trials. 1: it ends at once. 2: it goes on until it is asked to end, and a
- * later attempt ends at once. 3: its words are wrong.
- */
-const SCRIPT = `
-  const [folder] = Deno.args;
-  const { document } = JSON.parse(Deno.readTextFileSync(folder + "/work.json"));
-  const { max_trials } = JSON.parse(Deno.readTextFileSync(document));
-  if (max_trials === 3) { console.log("pare: Cannot do that"); Deno.exit(2); }
-  if (max_trials === 1 || !folder.endsWith("attempt-1")) Deno.exit(0);
-  Deno.addSignalListener("SIGINT", () => Deno.exit(130));
-  setInterval(() => {}, 1000);`;
-
-interface World {
-  readonly store: string;
-  readonly paths: QueuePaths;
-  readonly disk: QueueDisk;
-  submit(max_trials: number, options?: Partial<QueueOptions>): Promise<string>;
-  /** Drives the queue until it is idle, or as long as `work` takes. */
-  drive(work?: () => Promise<void>): Promise<Queue>;
-  job(job_id: string): Job;
-}
-
-async function world(root: string): Promise<World> {
-  const store = join(root, "store");
-  const paths = queuePaths(store);
-  const disk = new QueueDisk(paths.journal);
-  const script = join(root, "program.ts");
-  await Deno.mkdir(root, { recursive: true });
-  await Deno.writeTextFile(script, SCRIPT);
-  const slots = { cpu: 1, gpu: 0, memory_gb: null };
-  return {
-    ...{ store, paths, disk },
-    async submit(max_trials, options = {}) {
-      const document = { model_name: "tiny", dataset: "tiny", max_trials };
-      return (await submitStudy(disk, paths, document, { slots, ...options })).job_id;
-    },
-    async drive(work) {
-      const engines = [new LocalEngine(paths.books, { slots, cards: [], machine: "test" })];
-      const ending = new AbortController();
-      const driving = driveQueue({
-        ...{ paths, engines, signal: ending.signal, until_idle: work === undefined },
-        programOf: (folder) => [Deno.execPath(), "run", "-A", "--no-check", script, folder],
-      });
-      if (work !== undefined) {
-        await work();
-        ending.abort();
-      }
-      await driving;
-      return disk.current();
-    },
-    job: (job_id) => disk.current().jobs.get(job_id)!,
-  };
-}
+import { queueWorld } from "./queue_world.ts";
 
 Deno.test("P0 begins at once: what runs is saved for it, and goes on from there afterwards", () =>
   inDirectory(async (root) => {
-    const { submit, drive, job, disk, paths } = await world(root);
+    const { submit, drive, job, disk, paths } = await queueWorld(root);
     const slow = await submit(2);
     const last = await submit(1, { priority: "P2" });
     await drive(async () => {
@@ -100,7 +37,7 @@ Deno.test("P0 begins at once: what runs is saved for it, and goes on from there 
 
 Deno.test("a job that failed blocks what depends on it, and the reasons are told", () =>
   inDirectory(async (root) => {
-    const { submit, drive, job, disk, paths } = await world(root);
+    const { submit, drive, job, disk, paths } = await queueWorld(root);
     const wrong = await submit(3);
     const behind = await submit(1, { after: [{ job_id: wrong, met: false }] });
     const held = await submit(1, { hold: "waiting on Coding Agent" });
@@ -114,7 +51,7 @@ Deno.test("a job that failed blocks what depends on it, and the reasons are told
 
 Deno.test("the death of a job's wrapper is seen, and the job is tried again", () =>
   inDirectory(async (root) => {
-    const { submit, drive, job, paths } = await world(root);
+    const { submit, drive, job, paths } = await queueWorld(root);
     const slow = await submit(2);
     await drive(async () => {
       await until("it runs", () => job(slow).state === "running", 30_000);
@@ -127,11 +64,11 @@ Deno.test("the death of a job's wrapper is seen, and the job is tried again", ()
 
 Deno.test("a store that is moved takes its queue along; the same submission changes no document", () =>
   inDirectory(async (root) => {
-    const first = await world(join(root, "here"));
+    const first = await queueWorld(join(root, "here"));
     const job_id = await first.submit(1, { submission_id: "once" });
     assert.equal(await first.submit(3, { submission_id: "once" }), job_id);
     await Deno.rename(join(root, "here"), join(root, "there"));
-    const moved = await world(join(root, "there"));
+    const moved = await queueWorld(join(root, "there"));
     await moved.drive();
     assert.equal(moved.job(job_id).state, "done", moved.job(job_id).reason);
     const [row] = queueRows(moved.disk.current(), moved.paths, Date.now());
@@ -140,7 +77,7 @@ Deno.test("a store that is moved takes its queue along; the same submission chan
 
 Deno.test("without its driver a job goes on, and the next driver takes its result", () =>
   inDirectory(async (root) => {
-    const { submit, drive, job, paths } = await world(root);
+    const { submit, drive, job, paths } = await queueWorld(root);
     const slow = await submit(2);
     await drive(() => until("it runs", () => job(slow).state === "running", 30_000));
     assert.equal(job(slow).state, "running");

@@ -1,5 +1,5 @@
 /** What is looked at before a job starts and after it has ended; each line is kept with its result. */
-import { existsSync, readFileSync, statfsSync, statSync } from "node:fs";
+import { existsSync, readFileSync, statSync } from "node:fs";
 import { loadavg } from "node:os";
 import { resolve } from "node:path";
 import { execa } from "execa";
@@ -12,6 +12,7 @@ import { openStore } from "../../store/store.ts";
 import type { ChecklistLine } from "../../store/queue/checklist_file.ts";
 import type { QueuePaths } from "../../store/queue/queue_paths.ts";
 import { keepChanges } from "./code_changes.ts";
+import { freeBytes, LEAST_BYTES, NEARLY_FULL } from "./disk_room.ts";
 import type { AttemptWork } from "./queued_work.ts";
 
 type Found = Omit<ChecklistLine, "check">;
@@ -83,14 +84,10 @@ function knobs({ document }: AttemptWork): Found {
   }
 }
 
-/** Bytes that a study begins with no less than. */
-const LEAST_BYTES = 1e9;
-
 function disk({ store }: AttemptWork): Found {
-  const { bavail, bsize } = statfsSync(existsSync(store) ? store : resolve(store, ".."));
-  const free = bavail * bsize;
+  const free = freeBytes(store);
   const said = `${(free / 1e9).toFixed(1)} GB free for ${store}`;
-  return free >= LEAST_BYTES ? fine(said) : lacking(`disk nearly full: ${said}`);
+  return free >= LEAST_BYTES ? fine(said) : lacking(`${NEARLY_FULL}: ${said}`);
 }
 
 function memory({ memory_gb }: Slots): Found {

@@ -10,13 +10,16 @@ import {
   UsageError,
 } from "../../../core/mod.ts";
 import { type FileLock, lockOwner, named, tryLock } from "../../../python-backends/file_lock.ts";
+import { findHome } from "../../ground/home.ts";
 import { openStore } from "../../store/store.ts";
 import { judgeCriterion } from "./criteria.ts";
 import { QueueDisk } from "../../store/queue/queue_disk.ts";
 import { type ProgramOf, queueFiles } from "./queue_files.ts";
 import type { QueuePaths } from "../../store/queue/queue_paths.ts";
 import { QueuedWork } from "./queued_work.ts";
-import { watchProgress } from "./watch_progress.ts";
+import { collectRoom } from "./disk_room.ts";
+import type { RoomOptions } from "./watch_disk.ts";
+import { watchJobs, type WatchOptions } from "./watch_jobs.ts";
 
 export interface DriveOptions {
   readonly paths: QueuePaths;
@@ -28,6 +31,8 @@ export interface DriveOptions {
   readonly until_idle?: boolean;
   /** After each turn that changed something, or left something undone. */
   readonly onTurn?: (turn: Turn) => Promise<void> | void;
+  /** When a job is said to get no further, and how room is made; default: half an hour, as `pare gc` does. */
+  readonly watch?: Partial<WatchOptions>;
   /** Told of a job for which nothing more is done. */
   readonly onStuck?: (job_id: string, evidence: string) => void;
 }
@@ -92,6 +97,10 @@ function isIdle({ queue }: Turn): boolean {
   return queue.under_way.size === 0 && queue.left_behind.size === 0 && !later;
 }
 
+function usualRoom({ store }: QueuePaths): RoomOptions {
+  return { collect: (bytes) => collectRoom(findHome(Deno.env.toObject(), store), bytes) };
+}
+
 /** @throws UsageError where another process drives this queue. */
 export async function driveQueue(options: DriveOptions): Promise<void> {
   const { paths, engines, programOf, signal, until_idle = false, onTurn, onStuck = () => {} } =
@@ -100,7 +109,7 @@ export async function driveQueue(options: DriveOptions): Promise<void> {
   if (lock === null) throw new UsageError(drivenBy(paths));
   const disk = new QueueDisk(paths.journal);
   const files = queueFiles(paths, programOf, engines);
-  const watch = watchProgress(paths);
+  const watch = watchJobs(paths, disk, { room: usualRoom(paths), ...options.watch });
   let wait = FIRST_PAUSE_MS;
   while (!signal.aborted) {
     const taken = await turn({ clock: Date.now, disk, files, engines });
@@ -117,15 +126,14 @@ export async function driveQueue(options: DriveOptions): Promise<void> {
         );
       }
     }
-    if (watch(taken.queue, Date.now()).length > 0) {
-      let events: readonly JobEvent[] = [];
-      await disk.transact((queue) => events = watch(queue, Date.now()));
-      for (const event of events) {
-        if (event.type === "acted" && event.remedy === "told") {
-          onStuck(event.job_id, event.evidence);
-        }
+    try {
+      const acted = await watch(taken.queue);
+      changed ||= acted.length > 0;
+      for (const one of acted) {
+        if (one.type === "acted" && one.remedy === "told") onStuck(one.job_id, one.evidence);
       }
-      changed = true;
+    } catch (error) { // what it looks at may be gone or held: it looks again
+      undone.push(`Cannot watch what runs: ${error instanceof Error ? error.message : error}`);
     }
     if (changed || undone.length > 0) await onTurn?.({ ...taken, undone });
     if (until_idle && !changed && isIdle(taken)) return;

@@ -36,5 +36,7 @@ export function ownPaths(folder: string) {
     checklist: join(folder, "checklist.json"),
     /** What the checkout differed by from its commit; absent: by nothing. */
     changes: join(folder, "changes.diff"),
+    /** Where its Python processes stood when it got no further; absent: it always did. */
+    stacks: join(folder, "stacks.txt"),
   };
 }
