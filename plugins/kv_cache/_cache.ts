@@ -9,6 +9,7 @@ import {
   real,
   type Support,
 } from "../../core/mod.ts";
+import { CODES, type Codes, codesLabel } from "./_codes.ts";
 
 /** Tokens that a cache may be left with. */
 export const TOKENS = { minimum: 16, maximum: 131_072 } as const;
@@ -110,6 +111,7 @@ export const BUDGET = {
     description: "Last tokens of the prompt, which are always kept",
     aliases: ["window_size"],
   }),
+  ...CODES,
 };
 
 /** When tokens are let go of, as `SteppedParams` of `cache/method.py`: of methods whose scores go on. */
@@ -163,7 +165,7 @@ export const OBSERVED = {
   granularity: GRANULARITY,
 };
 
-interface Budget {
+interface Budget extends Codes {
   readonly budget_in: "tokens" | "share";
   readonly budget: number;
   readonly share: number;
@@ -191,6 +193,12 @@ export function acceptsBudget(params: Budget, facts: Facts): Support {
       "no room for a choice";
     return { ok: false, reason };
   }
+  const { codes, evicts = "after_prompt" } = params;
+  if (codes !== "none" && evicts !== "after_prompt") {
+    const reason = `tokens that are stored as codes are not let go of ${evicts}: codes are made ` +
+      "once, of what the prompt left";
+    return { ok: false, reason };
+  }
   return keepsLess(keptOf(params, facts), "the budget keeps", facts);
 }
 
@@ -215,8 +223,10 @@ const budgetOf = (budget: number) =>
 export const BY_BUDGET = {
   ...CACHE,
   leaves: (params: Budget, facts: Facts): Leaves => leavesBudget(params, facts),
-  label: ({ budget_in, budget, share }: Budget): string[] =>
-    budget_in === "tokens" ? [`${budget}`] : [`${Math.round(100 * share)}%`],
+  label: (params: Budget): string[] => [
+    params.budget_in === "tokens" ? `${params.budget}` : `${Math.round(100 * params.share)}%`,
+    ...codesLabel(params),
+  ],
   hint: (about: "quality" | "memory"): string =>
     about === "quality" ? "Take a larger budget" : "Take a smaller budget",
   accepts: acceptsBudget,

@@ -40,6 +40,7 @@ const EVERYDAY = new Set([
   "importance",
   "batch",
   "beta",
+  "codes",
   "mode",
   "temperature",
   "blocks",

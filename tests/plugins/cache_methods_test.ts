@@ -4,6 +4,7 @@ import { ModelFacts } from "../../core/schemas/facts.ts";
 import circuitkv from "../../plugins/kv_cache/circuitkv.ts";
 import expectedAttention from "../../plugins/kv_cache/expected_attention.ts";
 import h2o from "../../plugins/kv_cache/h2o.ts";
+import kvQuant from "../../plugins/kv_cache/kv_quant.ts";
 import knorm from "../../plugins/kv_cache/knorm.ts";
 import pyramidkv from "../../plugins/kv_cache/pyramidkv.ts";
 import snapkv from "../../plugins/kv_cache/snapkv.ts";
@@ -12,7 +13,17 @@ import tova from "../../plugins/kv_cache/tova.ts";
 import { smallFacts } from "../core/spec_facts.ts";
 
 const facts = smallFacts();
-const entries = [circuitkv, expectedAttention, h2o, knorm, pyramidkv, snapkv, streaming, tova].map((
+const entries = [
+  circuitkv,
+  expectedAttention,
+  h2o,
+  knorm,
+  kvQuant,
+  pyramidkv,
+  snapkv,
+  streaming,
+  tova,
+].map((
   method,
 ) => ({
   agent: "kv_cache",
@@ -107,4 +118,20 @@ Deno.test("circuitkv proposes the expectation, and its name tells where walks ar
   const { num_walkers, num_steps, temperature, sinks } = knobs;
   assert.deepEqual([num_walkers, num_steps, temperature, sinks], [100, 20, 1, 4]);
   assert.deepEqual(circuitkv.label!(params("circuitkv", { mode: "walk" })), ["512", "walk"]);
+});
+
+Deno.test("codes are of what stays after a prompt; their bits go up and down from 2 to 4", () => {
+  assert.equal(
+    reason("h2o", { codes: "kivi" }),
+    "tokens that are stored as codes are not let go of each_step: codes are made once, of what the prompt left",
+  );
+  assert.equal(reason("h2o", { codes: "kivi", evicts: "after_prompt" }), "");
+  assert.deepEqual(snapkv.label!(params("snapkv", { codes: "turboquant", code_bits: 3 })), [
+    "512",
+    "turboquant",
+    "3-bit",
+  ]);
+  const knobs = params("kv_quant", { code_bits: 3 });
+  assert.equal(kvQuant.next(knobs, "kept", facts)!["code_bits"], 2);
+  assert.equal(kvQuant.next({ ...knobs, code_bits: 4 }, "lost", facts), null);
 });

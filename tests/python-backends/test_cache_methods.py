@@ -42,6 +42,11 @@ def model(proposed: dict[str, Any]) -> Any:
     return attach(model_of("llama"), setting)
 
 
+def coded(proposed: dict[str, Any]) -> bool:
+    """Whether it stores tokens as codes, which come back nearly."""
+    return bool(proposed["params"].get("codes", "none") != "none")
+
+
 def rows(count: int = 3) -> torch.Tensor:
     """Texts of equal length. returns: (count, 120) int64"""
     return torch.cat([tokens().roll(7 * number, dims=1) for number in range(count)])
@@ -50,16 +55,18 @@ def rows(count: int = 3) -> torch.Tensor:
 def test_every_file_proposes_something() -> None:
     found = {one["method"] for one in proposals()}
     assert found == set(methods_in(PACKAGE / "kv_cache"))
-    assert all(one["kept_tokens"]["mean"] < CONTEXT for one in proposals())
+    for one in proposals():
+        assert one["kept_tokens"]["mean"] < CONTEXT or coded(one), "something is spared"
 
 
 def test_it_keeps_no_more_than_it_says(proposed: dict[str, Any]) -> None:
     own = model(proposed)
     cache = read_context(own, rows())
     kept, said = kept_tokens(cache), proposed["kept_tokens"]
-    assert 0 < kept.mean <= said["mean"] < CONTEXT and kept.most <= said["most"]
+    assert 0 < kept.mean <= said["mean"] and kept.most <= said["most"]
     # Counted from the tensors: two of them, rows, heads, features, bytes of a float64.
-    assert kept_bytes(cache) >= 2 * 3 * 2 * 8 * 8 * sum(kept.by_layer)
+    floats = 2 * 3 * 2 * 8 * 8 * sum(kept.by_layer)
+    assert kept_bytes(cache) < floats if coded(proposed) else kept_bytes(cache) >= floats
     for layer in cache.layers:
         assert layer.keys.untyped_storage().nbytes() == layer.keys.numel() * 8, "a view"
         assert layer.values.untyped_storage().nbytes() == layer.values.numel() * 8, "a view"
@@ -74,7 +81,8 @@ def test_a_text_that_it_keeps_whole_has_the_models_own_logits(proposed: dict[str
     text = rows()[:, :least]
     cache = read_context(own, text[:, : least // 2])
     wanted = model_of("llama")(text).logits[:, least // 2 :]
-    assert torch.allclose(follow(own, cache, text[:, least // 2 :]), wanted, atol=1e-9)
+    said = follow(own, cache, text[:, least // 2 :])
+    assert torch.allclose(said, wanted, atol=1e-9) != coded(proposed)
 
 
 def test_what_it_keeps_is_a_function_of_context_and_knobs(proposed: dict[str, Any]) -> None:

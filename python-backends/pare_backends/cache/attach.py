@@ -18,6 +18,7 @@ from transformers.cache_utils import (
 )
 
 from pare_backends.cache.attention import NAME, UNDER_WAY, Pass
+from pare_backends.cache.codes import Coder
 from pare_backends.cache.kept import PlacedLayer, keeps_all, kept_cache, kept_layers
 from pare_backends.cache.policy import (
     ATTRIBUTE,
@@ -46,6 +47,7 @@ class KeepsAll:
     """A policy that lets go of nothing: what a model computes under it must be what it computes."""
 
     when: When = "after_prompt"
+    coder: Coder | None = None
 
     def keep(self, seen: Seen) -> torch.Tensor:
         return torch.ones(seen.keys.shape[:-1], dtype=torch.bool, device=seen.keys.device)

@@ -72,6 +72,7 @@ def let_decide(
         rotation=rotation,
     )
     layer.cut(policy.keep(seen))
+    layer.settle()
 
 
 UNDER_WAY: ContextVar[Pass | None] = ContextVar("pare_cache_pass", default=None)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import functools
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -14,6 +13,7 @@ from transformers.cache_utils import (
     LinearAttentionLayer,
 )
 
+from pare_backends.cache.codes import Coded, Coder
 from pare_backends.cache.policy import ByPlace, CachePolicy
 
 
@@ -80,6 +80,13 @@ class KeptLayer(DynamicLayer):
         }
         self.places = self.places.gather(-1, at.cpu())
 
+    def settle(self) -> None:
+        """After a decision: a layer that stores tokens in another form does so now."""
+
+    def held(self) -> list[Any]:
+        """Every tensor that it keeps beside its places."""
+        return [self.keys, self.values, *self.marks.values()]
+
     def get_seq_length(self) -> int:
         """Tokens that were read, kept or not: the place of the next one."""
         return self.read
@@ -113,6 +120,60 @@ class KeptLayer(DynamicLayer):
         if self.read:
             self.places = self.places[rows.cpu()]
             self.marks = {name: marks[rows] for name, marks in self.marks.items()}
+
+
+class CodedLayer(KeptLayer):
+    """A layer whose older tokens are codes; `keys` and `values` are those that are not."""
+
+    def __init__(self, coder: Coder) -> None:
+        super().__init__()
+        self._coder = coder
+        self.coded: Coded | None = None
+
+    def update(
+        self, key_states: torch.Tensor, value_states: torch.Tensor, *_: Any, **__: Any
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """Keys and values, of older tokens those that their codes stand for."""
+        keys, values = super().update(key_states, value_states)
+        if self.coded is None:
+            return keys, values
+        older, of_older = self._coder.decode(self.coded, keys.dtype)
+        return torch.cat([older, keys], dim=-2), torch.cat([of_older, values], dim=-2)
+
+    def settle(self) -> None:
+        """Codes what is older than the residual, in whole units."""
+        keys, values = cast(torch.Tensor, self.keys), cast(torch.Tensor, self.values)
+        unit = self._coder.unit
+        count = max(0, keys.shape[-2] - self._coder.residual) // unit * unit
+        if count == 0:
+            return
+        new = self._coder.encode(keys[..., :count, :], values[..., :count, :])
+        self.coded = (
+            new
+            if self.coded is None
+            else tuple(torch.cat(both, dim=2) for both in zip(self.coded, new, strict=True))
+        )
+        self.keys, self.values = keys[..., count:, :].clone(), values[..., count:, :].clone()
+
+    def cut(self, kept: torch.Tensor) -> None:
+        """As of any layer, as long as nothing is coded."""
+        if self.coded is not None and not bool(kept.all()):
+            raise TypeError("tokens that are codes are not let go of")
+        super().cut(kept)
+
+    def held(self) -> list[Any]:
+        """As of any layer, with the codes."""
+        return [*super().held(), *(self.coded or ())]
+
+    def reset(self) -> None:
+        """Forgets everything."""
+        super().reset()
+        self.coded = None
+
+    def _take_rows(self, rows: torch.Tensor) -> None:
+        super()._take_rows(rows)
+        if self.coded is not None:
+            self.coded = tuple(one[rows.to(one.device)] for one in self.coded)
 
 
 class PlacedLayer(KeptLayer):
@@ -173,7 +234,12 @@ def kept_cache(cache: Any, policy: CachePolicy, config: Any) -> Any:
         return cache
     if cache.get_seq_length() > 0:
         raise TypeError("the cache has kept tokens without the policy")
-    kept = functools.partial(PlacedLayer, policy) if isinstance(policy, ByPlace) else KeptLayer
+
+    def kept() -> KeptLayer:
+        if isinstance(policy, ByPlace):
+            return PlacedLayer(policy)
+        return KeptLayer() if policy.coder is None else CodedLayer(policy.coder)
+
     cache.layers = [kept() if keeps_all(layer, config) else layer for layer in cache.layers]
     cache.layer_class_to_replicate = None
     return cache
@@ -230,7 +296,11 @@ def kept_tokens(cache: Any) -> KeptTokens:
     """What a cache holds of the layers that a policy may cut, counted from its tensors."""
     full = [isinstance(layer, KeptLayer) or type(layer) is DynamicLayer for layer in cache.layers]
     counted = [number for number, one in enumerate(full) if one] or range(len(full))
-    by_layer = tuple(int(cache.layers[number].keys.shape[-2]) for number in counted)
+    layers = [cache.layers[number] for number in counted]
+    by_layer = tuple(
+        int(layer.places.shape[-1] if isinstance(layer, KeptLayer) else layer.keys.shape[-2])
+        for layer in layers
+    )
     return KeptTokens(by_layer, () if len(by_layer) == len(full) else tuple(counted))
 
 
@@ -242,6 +312,5 @@ def kept_bytes(cache: Any) -> int:
         if isinstance(layer, LinearAttentionLayer):
             held += [*layer.conv_states.values(), *layer.recurrent_states.values()]
         else:
-            held += [layer.keys, layer.values]
-    held += [mark for layer in kept_layers(cache) for mark in layer.marks.values()]
+            held += layer.held() if isinstance(layer, KeptLayer) else [layer.keys, layer.values]
     return sum(state.untyped_storage().nbytes() for state in held if state is not None)

@@ -11,6 +11,7 @@ from pare_backends.checkpoint.setting import NewSetting
 from pare_backends.failures import CallFailure
 
 if TYPE_CHECKING:
+    from pare_backends.cache.codes import Coder
     from pare_backends.checkpoint import Checkpoint
 
 
@@ -24,7 +25,27 @@ class Notes(Protocol):
 
 
 @dataclass(frozen=True)
-class BudgetParams:
+class CodeParams:
+    """Knobs of how tokens are stored; the same as in plugins/kv_cache/_codes.ts."""
+
+    codes: str = "none"
+    code_bits: int = 4
+    code_group: int = 32
+    code_residual: int = 32
+
+    def coder(self) -> Coder | None:
+        """What stores them; None: they stay as they are."""
+        if self.codes == "none":
+            return None
+        from pare_backends.cache.codes import KIVI, TurboQuant
+
+        if self.codes == "turboquant":
+            return TurboQuant(self.code_bits, self.code_residual)
+        return KIVI(self.code_bits, self.code_group, self.code_residual)
+
+
+@dataclass(frozen=True)
+class BudgetParams(CodeParams):
     """Knobs of a budget; the same as in plugins/kv_cache/_cache.ts."""
 
     budget_in: str = "tokens"
@@ -49,6 +70,14 @@ class ByBudget(ByScores):
         self.knobs, self.sinks, self.window = params, params.sinks, params.window
         if isinstance(params, SteppedParams):
             self.when, self.every = cast(When, params.evicts), params.evict_interval
+        self.coder = params.coder()
+        if self.coder is not None and self.when != "after_prompt":
+            raise CallFailure(
+                "bad_input",
+                f"Cannot store tokens as {self.coder.words()} that are let go of {self.when}: "
+                "codes are made once, of what the prompt left",
+                hint="Set evicts to after_prompt, or codes to none",
+            )
         window = self.window_of(params.budget)
         if params.budget_in == "tokens" and params.budget <= params.sinks + window:
             raise CallFailure(
@@ -78,9 +107,10 @@ class ByBudget(ByScores):
 
     def much(self) -> str:
         """The budget, for a phrase."""
+        stored = "" if self.coder is None else f" as {self.coder.words()}"
         if self.knobs.budget_in == "tokens":
-            return f"{self.knobs.budget} tokens a head"
-        return f"{100 * self.knobs.share:g} % of a prompt's tokens"
+            return f"{self.knobs.budget} tokens a head{stored}"
+        return f"{100 * self.knobs.share:g} % of a prompt's tokens{stored}"
 
 
 def in_layers(config: Mapping[str, Any]) -> str:

@@ -7,8 +7,8 @@ Wide (`CachePolicy`): what each layer and each of its heads keeps, and when that
 policy says it by `keep`, from the queries and keys of one layer.
 * `ByPlace`: places alone decide. A mask then says it all, so that a text may be read at once or
   token by token, with a cache or without one. `streaming` is one.
-* A policy that rounds keys and values keeps all of them, and has a subclass of `KeptLayer`
-  (kept.py) that stores them.
+* A policy with a `coder` (codes.py) stores what stays as codes of a few bits. `kv_quant` is one
+  that lets go of nothing.
 
 Narrow (`ByScores`): a score of each key, of which the best stay.
 * `snapkv` decides once, after the prompt; `pyramidkv` is the same with a `budget` by layer.
@@ -32,6 +32,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 if TYPE_CHECKING:
     import torch
 
+    from pare_backends.cache.codes import Coder
     from pare_backends.cache.rotation import Rotation
 
 When = Literal["after_prompt", "each_step", "each_token"]
@@ -72,6 +73,8 @@ class CachePolicy(Protocol):
     """The wide contract."""
 
     when: When
+    coder: Coder | None
+    """How what stays is stored; None: as it is."""
 
     def keep(self, seen: Seen) -> torch.Tensor:
         """Which of the keys stay, as many in every head of the layer: (B, K, S) bool, or (B, H, S)
@@ -87,6 +90,7 @@ class ByPlace(ABC):
     """A wide policy by places alone, decided at each step."""
 
     when: When = "each_token"
+    coder: Coder | None = None
 
     @abstractmethod
     def sees(self, queries: torch.Tensor, keys: torch.Tensor) -> torch.Tensor:
@@ -108,6 +112,7 @@ class ByScores(ABC):
     the text among them, then those of the highest scores; of equal ones the earlier."""
 
     when: When = "after_prompt"
+    coder: Coder | None = None
     sinks: int = 0
     window: int = 1
     every: int = 1

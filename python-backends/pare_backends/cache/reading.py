@@ -10,6 +10,7 @@ from transformers.cache_utils import DynamicCache
 
 from pare_backends.cache.attach import running_with
 from pare_backends.cache.attention import let_decide
+from pare_backends.cache.codes import Coder
 from pare_backends.cache.kept import KeptLayer, forked, kept_cache, kept_layers
 from pare_backends.cache.policy import CachePolicy, Seen, When, policy_of
 
@@ -34,6 +35,7 @@ class _Several:
     cache of its own. It keeps nothing itself."""
 
     when: When = "after_prompt"
+    coder: Coder | None = None
 
     def __init__(self, model: Any, policies: Sequence[CachePolicy]) -> None:
         self.policies = policies
