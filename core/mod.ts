@@ -157,6 +157,7 @@ export * from "./strategies/earlier_strategies.ts";
 export * from "./strategies/embedding_actions.ts";
 export * from "./strategies/format_losses.ts";
 export { lostShare } from "./search/foretold_figures.ts";
+export { atLengths, lengthsOf } from "./tasks/at_lengths.ts";
 export { scoredMethods } from "./spec/evict_after.ts";
 export * from "./strategies/held_methods.ts";
 export * from "./tasks/found_as_plugin.ts";

@@ -22,6 +22,10 @@ const LONGBENCH_E = [
 ];
 const LONGBENCH = ["narrativeqa", "musique", "qmsum", ...LONGBENCH_E];
 
+const NEEDLES = ["single_1", "single_2", "single_3", "multikey_1", "multikey_2", "multikey_3"]
+  .concat(["multivalue", "multiquery"]);
+const RULER = [...NEEDLES.map((name) => `niah_${name}`), "vt", "cwe", "fwe", "qa_1", "qa_2"];
+
 /** Why benchmarks that the sets ask for cannot be had. */
 const REASONS = {
   storycloze: "its data are licensed to persons and may not be passed on",
@@ -106,6 +110,11 @@ export default defineAgent({
       datasets: ["longbench_e"],
       dataset_class: "language",
       tasks: LONGBENCH_E.map((name) => `longbench_e_${name}`),
+    },
+    {
+      datasets: ["ruler"],
+      dataset_class: "language",
+      tasks: RULER.map((name) => `ruler_${name}`),
     },
     {
       datasets: ["memory"],

@@ -154,7 +154,7 @@ export function artifactsOfOthers(records: readonly JournalRecord[]): number {
 export async function bareRequest(study: MeasuredStudy): Promise<BareRequest | string> {
   const { view, records, store_root } = study;
   const registry = await discoverPlugins(view.request.plugins);
-  const tasks = wireTasks(view.spec, registry, view.request);
+  const tasks = wireTasks(view.spec, registry, view.request, null);
   const trials = bareTrials(view.trials, await evaluationsOf(records, store_root), records);
   const refusal = bareRefusal(tasks, trials);
   if (refusal !== null) return refusal;

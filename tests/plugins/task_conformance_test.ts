@@ -1,6 +1,6 @@
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { type Task } from "../../core/mod.ts";
+import { lengthsOf, type Task } from "../../core/mod.ts";
 import { createBackendClient } from "../../python-backends/client.ts";
 import { discoverPlugins } from "../../tracker/lab/discover.ts";
 import { readSamples } from "../../tracker/store/rows/sample_file.ts";
@@ -19,11 +19,44 @@ const THIRD_PARTY = fileURLToPath(new URL("generated_words.ts", FIXTURES));
 const ROWS = 2;
 const ENVIRONMENT = { environment: "default" };
 
+/** Questions as SQuAD's and HotpotQA's own files have them, by the file's name. */
+const QUESTIONS: Record<string, unknown> = {
+  "dev-v2.0.json": {
+    data: [0, 1].map((article) => ({
+      paragraphs: [0, 1, 2].map((place) => ({
+        context: `The fox ${article} sleeps in the den ${place}.`,
+        qas: [{ question: "Where?", answers: [{ text: "the den" }], is_impossible: false }],
+      })),
+    })),
+  },
+  "hotpot_dev_distractor_v1.json": [0, 1, 2].map((place) => ({
+    question: "Where?",
+    answer: "the den",
+    context: [[`Fox ${place}`, ["The fox sleeps ", "in the den."]], ["Owl", ["It flies."]]],
+  })),
+};
+
+/** Of a task whose rows are made in a model's tokens: few and short ones, and what tokenizes them. */
+function inTokens(task: Task, tokenizer_dir: string): { task: Task; made: object } {
+  if (lengthsOf(task) === null) return { task, made: {} };
+  const { metadata, ...definition } = Object(task.definition);
+  const generator = { ...metadata.generator, lengths: [1024], count: 4 };
+  const short = { ...definition, metadata: { ...metadata, generator } };
+  return { task: { ...task, definition: short }, made: { tokenizer_dir } };
+}
+
 /** Where a task's rows lie here: shipped, the user's own, invented ones; null: it makes its own. */
 function fileOf(task: Task, data_dir: string): string | null {
   const own = task.datasets.find((name) => name.startsWith("custom_"))?.slice("custom_".length);
   if (own !== undefined) return fileURLToPath(new URL(`own_${own}.jsonl`, FIXTURES));
   if (task.data_file === null) return null;
+  if (lengthsOf(task) !== null) {
+    const questions = QUESTIONS[basename(task.data_file)];
+    if (questions === undefined) return null;
+    const path = join(data_dir, basename(task.data_file));
+    Deno.writeTextFileSync(path, JSON.stringify(questions));
+    return path;
+  }
   return task.shipped ? fileURLToPath(task.data_file) : join(data_dir, task.data_file);
 }
 
@@ -39,7 +72,10 @@ async function runTasks(tasks: readonly Task[]): Promise<TasksRun> {
       await client.run({
         call: "prepare_data",
         model_dir,
-        tasks: tasks.map((task) => wiredTask(task, fileOf(task, data_dir))),
+        tasks: tasks.map((task) => {
+          const { task: own, made } = inTokens(task, model_dir);
+          return { ...wiredTask(own, fileOf(task, data_dir)), ...made };
+        }),
         calibration_path: null,
         calibration_windows: 0,
         calibration_tokens: 8,
@@ -53,7 +89,10 @@ async function runTasks(tasks: readonly Task[]): Promise<TasksRun> {
       await client.run({
         call: "evaluate",
         artifact_dir: model_dir,
-        tasks: tasks.map((task) => shortTask(task, fileOf(task, data_dir))),
+        tasks: tasks.map((task) => {
+          const rows = prepared.tasks.find((one) => one.task === task.name)?.rows_file ?? null;
+          return shortTask(task, rows === null ? fileOf(task, data_dir) : join(folder, rows));
+        }),
         selections: prepared.tasks.map(({ task, order }) => ({ task, rows: order.slice(0, ROWS) })),
         fidelity: "full",
         batch_size: 4,

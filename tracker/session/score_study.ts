@@ -194,12 +194,12 @@ async function scoreStudy(
 ): Promise<TrialScored[]> {
   const { store, study_id, registry, timestamp } = study;
   const records = await store.journalOf(study_id);
-  const { request, spec } = openedRecord(records, study_id);
+  const { request, spec, facts } = openedRecord(records, study_id);
   const plan = spec.tasks.find(({ task }) => task === asked.task);
   if (plan === undefined) {
     throw new UsageError(unknownName("task", asked.task, spec.tasks.map(({ task }) => task)));
   }
-  const wire = wireTasks({ tasks: [plan] }, registry, request)[0]!;
+  const wire = wireTasks({ tasks: [plan] }, registry, request, facts.model.path)[0]!;
   const scorers = scorersOf(wire, asked, registry);
   const files = filesOf(records, spec, asked.task);
   if (files.length === 0) {

@@ -20,6 +20,7 @@ export const PreparedData = z.strictObject({
     rows: z.int().describe("rows that the task has"),
     data_sha256: z.string(),
     order: z.array(z.int()).describe("every row number once, as the seed drew them"),
+    rows_file: z.string().nullable().optional().describe("of rows that were made, beside these"),
     groups: z.array(z.string()).nullable().describe("of every row; null: the task has none"),
   })),
   refused: z.array(z.strictObject({ task: z.string(), reason: z.string() })).describe(

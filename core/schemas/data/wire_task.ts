@@ -25,6 +25,9 @@ export const WireTask = z.strictObject({
     "its rows are a text that is read in windows of so many tokens; null: its rows are asked",
   ),
   chance: z.number().nullable().optional().describe("score of guessing, as its definition says"),
+  tokenizer_dir: z.string().nullable().optional().describe(
+    "whose tokens its rows are made in; absent: its rows are not made, or are made already",
+  ),
   member_of: z.array(GroupMember).optional().describe("groups of lm-eval that asked for it"),
 });
 export type WireTask = z.infer<typeof WireTask>;

@@ -20,6 +20,7 @@ from pare_backends.evaluation.task_needs import (
     require_window,
 )
 from pare_backends.evaluation.tasks.documents import Documents, full_definition, load_documents
+from pare_backends.evaluation.tasks.made_rows import write_made
 from pare_backends.evaluation.tasks.records import file_sha256
 from pare_backends.evaluation.tasks.selection import drawn_order
 from pare_backends.evaluation.tasks.task_check import check_task
@@ -70,6 +71,7 @@ def run(request: PrepareDataRequest, report: Report) -> dict[str, Any]:
             read = load_documents(task)
             check_task(task, read)
             tasks.append(_task_rows(task, read, tokenizer, seed, context))
+            tasks[-1]["rows_file"] = write_made(task, read.rows, Path(request.output_dir))
         except CallFailure as failure:
             if failure.kind != "bad_input":
                 raise

@@ -13,7 +13,7 @@ const { scorer } = await discoverPlugins();
 function definition(task: Task, more: Partial<StudyRequestInput>): Record<string, unknown> {
   const request = StudyRequest.parse({ model_name: "demo", dataset: task.name, ...more });
   const spec = { tasks: [{ task: task.name }] } as unknown as Spec; // nothing else of it is read
-  const [wire] = wireTasks(spec, { tasks: [task], scorer }, request);
+  const [wire] = wireTasks(spec, { tasks: [task], scorer }, request, null);
   assert.ok(wire?.definition);
   return wire.definition;
 }

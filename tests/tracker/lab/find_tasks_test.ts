@@ -4,6 +4,7 @@ import {
   chooseTasks,
   classifyDataset,
   type DatasetFacts,
+  lengthsOf,
   StudyRequest,
   UsageError,
 } from "../../../core/mod.ts";
@@ -147,4 +148,29 @@ Deno.test("files stand in a list; a broken one is left out with its reason", asy
   assert.match(nothing!, /empty\.jsonl is left out .*: it holds no rows/);
   assert.match(document!, /bad\.yaml is left out .*: it is no YAML at line 3/);
   await refused([cut, yaml].join(), /Cannot read line 2 of .*; Cannot read the task file .*bad/);
+});
+
+Deno.test("RULER's tasks are made of the lengths that a name says", async () => {
+  const before = asked;
+  const { tasks, all, request, agents } = await found("ruler_vt:8192, ruler:512+1024+512");
+  assert.equal(asked, before, "lm-eval is not asked");
+  assert.equal(tasks.length, 14);
+  assert.equal(tasks[0]!.name, "ruler_vt_8192");
+  assert.ok(tasks.some(({ name }) => name === "ruler_niah_single_1_512_1024"));
+  assert.deepEqual(lengthsOf(tasks[0]!), [8192]);
+  assert.deepEqual(lengthsOf(all.find(({ name }) => name === "ruler_vt")!), [
+    512,
+    1024,
+    2048,
+    4096,
+  ]);
+  const sets = agents.flatMap((agent) => agent.benchmark_sets ?? []);
+  const facts: DatasetFacts = {
+    dataset: request.dataset,
+    ...{ kind: "named", path: null, format: null, rows: null, sha256: null },
+  };
+  const chosen = chooseTasks(facts, classifyDataset(facts, sets), all, sets);
+  assert.equal(chosen.tasks.length, 14);
+  assert.ok(chosen.tasks.every(({ name }) => /_(8192|512_1024)$/.test(name)));
+  await refused("gsm8k:4096", /Cannot make gsm8k of 4096 tokens as its samples are what they are/);
 });

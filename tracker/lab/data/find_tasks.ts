@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import {
+  atLengths,
   type CallResult,
   claimsDataset,
   type DatasetFacts,
@@ -49,13 +50,16 @@ export async function withFoundTasks(
   const names = unknownNames(dataset, registry);
   if (names.length + dataset.files.size === 0) return registry;
   const broken = new Map<string, string>();
-  const tasks: Task[] = [];
+  const sets = registry.agents.flatMap((agent) => agent.benchmark_sets ?? []);
+  const made = new Map(names.map((name) => [name, atLengths(name, registry.tasks, sets)]));
+  const tasks = [...made.values()].flatMap((own) => own ?? []);
   for (const [asked, file] of dataset.files) {
     const task = file instanceof UsageError ? file : fileOfRows(asked, file, registry.tasks);
     if (task instanceof UsageError) broken.set(asked, task.message);
     else tasks.push(task);
   }
-  for (const one of names.length === 0 ? [] : await find(names, trust_task_code, runner)) {
+  const others = names.filter((name) => made.get(name) === null);
+  for (const one of others.length === 0 ? [] : await find(others, trust_task_code, runner)) {
     if (one.reason !== null) broken.set(one.asked, one.reason);
     else refuseUnknown(one, registry.tasks);
     tasks.push(

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
+import { join } from "node:path";
 import {
   type Agent,
   askedWindows,
@@ -44,9 +45,10 @@ function sha256(content: string | Uint8Array): string {
 /** Of each task's data; what the hub holds may change, so that its rows are read for every study. */
 async function dataStamp(tasks: readonly WireTask[], study_id: string): Promise<string[]> {
   return await Promise.all(
-    tasks.map(async ({ data_path }) =>
-      data_path === null ? `hub, ${study_id}` : sha256(await readFile(data_path))
-    ),
+    tasks.map(async ({ data_path, tokenizer_dir }) => {
+      if (data_path !== null) return sha256(await readFile(data_path));
+      return tokenizer_dir === undefined ? `hub, ${study_id}` : "made";
+    }),
   );
 }
 
@@ -142,12 +144,12 @@ async function prepareTasks(
   study: StudyToPrepare,
 ): Promise<PreparedStudy> {
   const { request, spec, facts: { model, device } } = study;
-  const tasks = wireTasks(spec, workshop.registry, request);
   const kind = kindOf(request);
   const asks = kind.asks(request);
   const { endpoint } = asks;
   const sources = windowSources(request, model);
   const model_dir = endpoint === undefined ? model.path : endpoint.tokenizer_dir;
+  const tasks = wireTasks(spec, workshop.registry, request, model_dir);
   const asked = askedWindows(
     request,
     kind.actions(request),
@@ -200,7 +202,7 @@ async function prepareTasks(
     spec: withFound(spec, prepared, windowAssumptions(made, asked)),
     windows: made,
     counts: windowCounts(made),
-    tasks,
+    tasks: withMadeRows(tasks, prepared, folder),
     rungs: rungsOf(spec, chosen),
     seed: request.seed,
     device: device.device,
@@ -211,6 +213,19 @@ async function prepareTasks(
     needs: kind.needs,
     workers: setWorkers(request),
   };
+}
+
+/** The tasks as they are asked: rows that were made for the model lie in the folder. */
+function withMadeRows(
+  tasks: readonly WireTask[],
+  prepared: CallResult<"prepare_data">,
+  folder: string,
+): WireTask[] {
+  return tasks.map(({ tokenizer_dir: _made, ...task }) => {
+    const made = prepared.tasks.find((one) => one.task === task.task)?.rows_file;
+    if (made === undefined || made === null) return task;
+    return { ...task, data_path: join(folder, made) };
+  });
 }
 
 /** Whether a method that the study may use works on text of this kind: else none is drawn. */

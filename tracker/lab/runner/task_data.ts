@@ -2,6 +2,7 @@ import { existsSync, statSync } from "node:fs";
 import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import {
+  lengthsOf,
   type Registry,
   type RunRequest,
   type Spec,
@@ -13,6 +14,7 @@ import {
 
 /** Where a task's data lie on this machine; null: lm-eval fetches or caches them itself. */
 export function dataPath(task: Task, request: RunRequest): string | null {
+  if (lengthsOf(task) !== null) return sourceOf(task, request);
   if (task.shipped) return task.data_file === null ? null : fileURLToPath(task.data_file);
   if (task.datasets.some((name) => name.startsWith("custom_"))) return resolve(request.dataset);
   if (request.data_dir === undefined || task.data_file === null) return null;
@@ -21,6 +23,12 @@ export function dataPath(task: Task, request: RunRequest): string | null {
   const path = resolve(request.data_dir, task.data_file);
   const plain = path.replace(/\.gz$/, ""); // as a benchmark's authors may hand it out
   return existsSync(path) || !existsSync(plain) ? path : plain;
+}
+
+/** What a task's rows are made of, where the user has it: else of what ships, or its maker says why not. */
+function sourceOf({ data_file }: Task, { data_dir }: RunRequest): string | null {
+  const path = data_dir === undefined || data_file === null ? null : resolve(data_dir, data_file);
+  return path !== null && existsSync(path) ? path : null;
 }
 
 /** The tasks whose data file cannot be one, each with its sentence. */
@@ -42,16 +50,18 @@ export function withoutData(
   });
 }
 
-/** The study's tasks as the Python half takes them. */
+/** The study's tasks as the Python half takes them. `tokenizer_dir`: of the model that is asked them. */
 export function wireTasks(
   spec: Pick<Spec, "tasks">,
   { tasks, scorer }: Pick<Registry, "tasks" | "scorer">,
   request: RunRequest,
+  tokenizer_dir: string | null,
 ): WireTask[] {
   return spec.tasks.map((plan) => {
     const task = tasks.find((one) => one.name === plan.task);
     if (task === undefined) throw new UsageError(`Cannot find task ${plan.task} of this study`);
-    const wire = wireTask(task, dataPath(task, request), scorer);
+    const made = lengthsOf(task) === null ? {} : { tokenizer_dir };
+    const wire = { ...wireTask(task, dataPath(task, request), scorer), ...made };
     return task.runs_code === true ? drawn(wire, request) : wire;
   });
 }

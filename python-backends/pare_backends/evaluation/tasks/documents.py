@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,7 @@ from typing import Any
 from pare_backends.evaluation.tasks import countdown
 from pare_backends.evaluation.tasks.groups import groups_of
 from pare_backends.evaluation.tasks.hub_rows import hub_rows
+from pare_backends.evaluation.tasks.made_rows import made_for_model
 from pare_backends.evaluation.tasks.records import Row, read_records, row_hashes
 from pare_backends.evaluation.tasks.task_document import example_split
 from pare_backends.evaluation.tasks.templates import required_fields
@@ -33,7 +34,7 @@ def load_documents(task: WireTask) -> Documents:
     """Reads the task's rows, checks their fields, hashes them. Raises `CallFailure`."""
     definition = full_definition(task)
     generator = (definition.get("metadata") or {}).get("generator")
-    if generator is not None:
+    if generator is not None and (task.data_path is None or task.tokenizer_dir is not None):
         rows = generated(task, generator)
     elif task.data_path is None:
         test_split = definition.get("test_split") or definition.get("validation_split")
@@ -69,7 +70,10 @@ def full_definition(task: WireTask, group: str | None = None) -> dict[str, Any]:
     return definition
 
 
-GENERATORS = {"countdown": countdown.items}
+GENERATORS: dict[str, Callable[[WireTask, Mapping[str, Any]], list[Row]]] = {
+    "countdown": lambda _, said: countdown.items(int(said["count"]), int(said["seed"])),
+    "ruler": made_for_model,
+}
 
 
 def generated(task: WireTask, generator: Mapping[str, Any]) -> list[Row]:
@@ -81,7 +85,7 @@ def generated(task: WireTask, generator: Mapping[str, Any]) -> list[Row]:
             f"Cannot make the rows of {task.task}: "
             + unknown_name("generator", str(generator.get("name")), list(GENERATORS)),
         )
-    return make(int(generator["count"]), int(generator["seed"]))
+    return make(task, generator)
 
 
 def processed(task: WireTask, definition: dict[str, Any], rows: list[Row]) -> list[Row]:

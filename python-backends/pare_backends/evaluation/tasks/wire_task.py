@@ -64,6 +64,8 @@ class WireTask:
     """Its rows are a text that is read in windows of so many tokens; None: its rows are asked."""
     chance: float | None = None
     """Score of guessing, where its definition says."""
+    tokenizer_dir: str | None = None
+    """Whose tokens its rows are made in; None: they are not made, or are made already."""
     member_of: list[GroupMember] = field(default_factory=list)
 
     @property

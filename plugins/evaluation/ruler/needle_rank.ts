@@ -1,0 +1,3 @@
+import { needleRank } from "./_ruler.ts";
+
+export default needleRank();
