@@ -19,7 +19,7 @@ export * from "./distance/distance_gates.ts";
 export * from "./distance/distance_interval.ts";
 export * from "./distance/distance_rows.ts";
 export * from "./distance/sample_distance.ts";
-export * from "./distance/student_t.ts";
+export * from "./evidence/numerics/student_t.ts";
 export * from "./advice/advice.ts";
 export * from "./front/comparable.ts";
 export * from "./front/compared_latency.ts";

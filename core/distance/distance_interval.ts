@@ -1,7 +1,7 @@
 import { metricOf } from "../metrics/metric_table.ts";
 import type { Measurement } from "../schemas/measurement.ts";
 import { wilsonInterval } from "../evidence/statistics.ts";
-import { t975 } from "./student_t.ts";
+import { t975 } from "../evidence/numerics/student_t.ts";
 
 type Figure = Pick<Measurement, "metric" | "value" | "standard_error" | "n">;
 

@@ -1,4 +1,5 @@
-import { differencesOf, type Pair } from "./statistics.ts";
+import { twoSided } from "./numerics/student_t.ts";
+import { differencesOf, mean, type Pair } from "./statistics.ts";
 import { sampleWeights } from "./strata.ts";
 
 /** P(X ≤ k) and P(X = k) for n fair coins, each term from the one before it, in logarithms. */
@@ -70,6 +71,43 @@ export function permutationTest(
 
 function signedSum(values: readonly number[], flipped: (i: number) => boolean): number {
   return values.reduce((sum, value, i) => sum + (flipped(i) ? -value : value), 0);
+}
+
+/**
+ * Paired t-test of the mean difference, two-sided, as papers give it; null below two pairs. Pairs that all
+ * differ alike are certain: 0, or 1 where none differs.
+ */
+export function pairedT(pairs: readonly Pair[]): number | null {
+  if (pairs.length < 2) return null;
+  const differences = differencesOf(pairs);
+  const centre = mean(differences);
+  const squares = differences.reduce((sum, one) => sum + (one - centre) ** 2, 0);
+  const error = Math.sqrt(squares / (pairs.length - 1) / pairs.length);
+  if (error === 0) return centre === 0 ? 1 : 0;
+  return twoSided(centre / error, pairs.length - 1);
+}
+
+/**
+ * Paired bootstrap of the mean difference, two-sided: how often means of resampled differences, moved to a
+ * mean of 0, are as far from 0 as the one observed (Efron and Tibshirani 1993, 16.4). What was observed
+ * counts as one, so that it is never 0; null below two pairs.
+ */
+export function pairedBootstrap(
+  pairs: readonly Pair[],
+  random: () => number,
+  { resamples = 10_000 }: { resamples?: number } = {},
+): number | null {
+  if (pairs.length < 2) return null;
+  const differences = differencesOf(pairs);
+  const observed = mean(differences);
+  const n = differences.length;
+  let extreme = 1;
+  for (let round = 0; round < resamples; round++) {
+    let sum = 0;
+    for (let i = 0; i < n; i++) sum += differences[Math.floor(random() * n)]!;
+    if (Math.abs(sum / n - observed) >= Math.abs(observed) * (1 - 1e-12)) extreme++;
+  }
+  return extreme / (resamples + 1);
 }
 
 /** Holm's adjusted p-values, in the order given: the chance of any false claim stays at level. */

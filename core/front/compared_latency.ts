@@ -1,6 +1,6 @@
 import type { Trial } from "../schemas/trial.ts";
 import { logError, measuredRow, type Ratio, ratiosOf } from "./latency_ratio.ts";
-import { t975 } from "../distance/student_t.ts";
+import { t975 } from "../evidence/numerics/student_t.ts";
 import { mean, quantile, Z95 } from "../evidence/statistics.ts";
 import { weightedMean } from "../evidence/strata.ts";
 

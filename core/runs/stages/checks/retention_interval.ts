@@ -1,4 +1,4 @@
-import { tAbove } from "../../../distance/student_t.ts";
+import { tAbove } from "../../../evidence/numerics/student_t.ts";
 import { type Pair, pairedInterval, Z95 } from "../../../evidence/statistics.ts";
 import { meanAndErrorOf } from "../../../evidence/strata.ts";
 

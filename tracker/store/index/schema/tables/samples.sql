@@ -17,6 +17,9 @@ CREATE TABLE samples (
   chance DOUBLE,
   stratum VARCHAR,
   stratum_rows BIGINT,
+  context_tokens BIGINT,
+  kept_tokens DOUBLE,
+  kv_bytes BIGINT,
   scored_again_at TIMESTAMP,
   evaluated_score DOUBLE
 );

@@ -71,3 +71,8 @@ export function tAbove(tail: number, freedom: number): number {
   }
   return (low + high) / 2;
 }
+
+/** The chance of a t at least so far from 0 on either side. */
+export function twoSided(t: number, freedom: number): number {
+  return Math.min(1, 2 * upperTail(Math.abs(t), freedom));
+}
