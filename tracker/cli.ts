@@ -179,7 +179,12 @@ function addLookCommands(program: Command): void {
       .argument("[study...]", "its id, default: the latest; several: one report over all of them")
       .option("--output <dir>")
       .option("--author <names>", "who is named as its author and cited")
-      .option("--sql", "DuckDB and the data for the report's SQL box, beside it, about 12 MB"),
+      .option("--sql", "DuckDB and the data for the report's SQL box, beside it, about 12 MB")
+      .option(
+        "--tables",
+        "results as papers keep them: RESULTS.md, LaTeX, predictions of each cell",
+      )
+      .option("--ours <method>", "with --tables: held against the others; default: recommended"),
   )).action(async (studies: string[], options) =>
     (await import("./commands/ask/show.ts")).reportCommand(studies, options)
   );

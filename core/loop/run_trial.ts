@@ -173,7 +173,10 @@ export async function evaluateGated(
   const { spec, evaluations } = study;
   const rows = evaluations.get(draft.trial.trial_id)?.get(fidelity)?.measurements ?? [];
   const gates = [
-    rungGate(spec, fidelity, comparison(study, draft.trial)?.quality ?? null),
+    // Where nothing is timed afterwards, a stop would save nothing.
+    ...(study.needs.timed
+      ? [rungGate(spec, fidelity, comparison(study, draft.trial)?.quality ?? null)]
+      : []),
     ...distanceGates(spec.gates ?? [], rows, fidelity),
     ...estimates(study, draft.trial, fidelity),
   ];

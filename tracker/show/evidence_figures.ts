@@ -38,6 +38,11 @@ const DRAWN: readonly Drawn[] = [
        AND metric = 'accuracy' AND fidelity = '${FULL}'`,
   ),
   of(
+    "qualityByCache",
+    "What each cache policy keeps of quality, by what it keeps of the cache",
+    `SELECT * FROM context_caches WHERE study_id = $id AND fidelity = '${FULL}'`,
+  ),
+  of(
     "flips",
     "Answers that were lost and gained",
     `SELECT kept_by, lost_by, task, fidelity, count(*) AS n FROM flips WHERE study_id = $id AND fidelity = '${FULL}'

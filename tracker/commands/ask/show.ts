@@ -72,6 +72,8 @@ export async function reportCommand(
     output?: string;
     author?: string;
     sql?: boolean;
+    tables?: boolean;
+    ours?: string;
     json?: boolean;
   },
 ): Promise<void> {

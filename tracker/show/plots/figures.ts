@@ -9,6 +9,7 @@ import { lossCurves } from "./figures/loss_curves.ts";
 import { memory } from "./figures/memory.ts";
 import { pareto } from "./figures/pareto.ts";
 import { phases } from "./figures/phases.ts";
+import { qualityByCache } from "./figures/quality_by_cache.ts";
 import { qualityByRatio } from "./figures/quality_by_ratio.ts";
 import { rateDistortion } from "./figures/rate_distortion.ts";
 import { recipes } from "./figures/recipes.ts";
@@ -33,5 +34,5 @@ export { figureText } from "./ground/svg.ts";
 export const figures = {
   ...{ pareto, hypervolume, recipes, retention, knobEffects, knobImportance },
   ...{ layerSensitivity, layerMix, flips, roofline, memory, energy, lossCurves },
-  ...{ lineage, phases, rateDistortion, qualityByRatio },
+  ...{ lineage, phases, rateDistortion, qualityByRatio, qualityByCache },
 } as const;

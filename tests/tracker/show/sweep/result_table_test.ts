@@ -1,0 +1,134 @@
+import assert from "node:assert/strict";
+import type { SampleResult } from "../../../../core/mod.ts";
+import {
+  comparedRows,
+  isBetter,
+  isTold,
+  verdictOn,
+} from "../../../../tracker/exchange/results/compared_rows.ts";
+import { folderOf } from "../../../../tracker/exchange/results/result_files.ts";
+import { resultsLatex } from "../../../../tracker/exchange/results/results_latex.ts";
+import { samplesCsv } from "../../../../tracker/exchange/results/role_files.ts";
+import { bestRows, resultTable } from "../../../../tracker/show/sweep/result_table.ts";
+import { resultsMarkdown } from "../../../../tracker/show/sweep/results_markdown.ts";
+import type { StudyView } from "../../../../tracker/show/view/study_view.ts";
+
+const N = 40;
+
+/** A trial with an accuracy on `words` and a perplexity on `text`. */
+function trial(number: number, method: string | null, label: string[], scores: [number, number]) {
+  const figure = (task: string | null, metric: string, value: number, n = N) => ({
+    ...{ task, metric, value, n, slice: null, fidelity: "full", runtime: null },
+    ...{ standard_error: 0.01, provenance: "measured", direction: "maximize" },
+  });
+  return {
+    trial_id: `s/t0${number}`,
+    number,
+    strategy: method === null ? null : {},
+    state: "completed",
+    actions: method === null ? [] : [{ agent: "kv_cache", method, params: {}, label }],
+    artifact_ids: [],
+    measurements: [
+      figure("words", "accuracy", scores[0]),
+      figure("text", "perplexity", scores[1], 9),
+      figure(null, "context_kv_bytes", 1000 / (number + 1)),
+    ],
+  };
+}
+
+function viewOf(trials: object[], guessing = false): StudyView {
+  const retention = { above_chance: guessing ? null : 0.9 };
+  return {
+    study_id: "s",
+    request: { model_name: "maker/small", seed: 1 },
+    spec: {
+      tasks: [{ task: "words", metric: "accuracy" }, { task: "text", metric: "perplexity" }],
+    },
+    comparisons: new Map([["s/t01", [{ task: "words", retention }]]]),
+    trials,
+  } as unknown as StudyView; // what the table reads of a view
+}
+
+const TRIALS = [
+  trial(0, null, [], [0.9, 10]),
+  trial(1, "snapkv", ["64"], [0.8, 12]),
+  trial(2, "streaming", ["4+60"], [0.3, 20]),
+  trial(3, "snapkv", ["25%"], [0.85, 11]),
+];
+const table = resultTable(viewOf(TRIALS))!;
+
+/** Answers of each trial: so many right of N, and losses that its perplexity says. */
+const samples = new Map(TRIALS.map(({ trial_id, measurements: [words, text] }) => [
+  trial_id,
+  [
+    ...Array.from({ length: N }, (_, i) => ({
+      ...{ task: "words", sample_id: `${i}`, sample_hash: `w${i}`, prompt_hash: "", gold: "a" },
+      ...{ score: i < words!.value * N ? 1 : 0, answer: i === 0 ? ' "x", y' : "", seconds: 0.1 },
+    })),
+    ...Array.from({ length: 9 }, (_, i) => ({
+      ...{ task: "text", sample_id: `${i}`, sample_hash: `t${i}`, prompt_hash: "", gold: null },
+      ...{ score: Math.log(text!.value) + i / 10 + (i % 3) / 100, answer: null, seconds: 0.1 },
+    })),
+  ] as unknown as SampleResult[],
+]));
+
+Deno.test("the table has the full cache first, budgets as labels say them, the best of each bold", () => {
+  const shown = table.rows.map(({ method, budget, average }) => [method, budget, average]);
+  assert.deepEqual(shown, [
+    ["full", "∞", 0.9],
+    ["snapkv", "64", 0.8],
+    ["streaming", "64", 0.3],
+    ["snapkv", "25%", 0.85],
+  ]);
+  assert.deepEqual([...bestRows(table)], ["s/t01 0", "s/t01 1", "s/t01 2"]);
+  const text = resultsMarkdown(table);
+  assert.match(text, /\| Full \| ∞ \| 1\.0 kB \| 90\.0 \| 10\.0 \| 90\.0 \|/);
+  assert.match(
+    text,
+    /\| snapkv \| 64 \| 500 bytes \| \*\*80\.0\*\* \| \*\*12\.0\*\* \| \*\*80\.0\*\* \|/,
+  );
+  assert.match(text, /Not run under these settings: h2o, pyramidkv\./);
+  assert.doesNotMatch(text, /†/);
+});
+
+Deno.test("a benchmark on which the full cache is guessing is marked, and decides nothing", () => {
+  const guessed = resultTable(viewOf(TRIALS, true))!;
+  assert.match(resultsMarkdown(guessed), /\| words† \|[^]*not told from guessing on words \(†\)/);
+  const compared = comparedRows(guessed, "snapkv", samples, 1);
+  assert.ok(compared.every(({ tasks }) => tasks.every(({ task }) => task !== "words")));
+});
+
+Deno.test("a method is held against others of its budget by both tests, and is not called better alone", () => {
+  const compared = comparedRows(table, "snapkv", samples, 1);
+  const of = compared.map(({ ours, theirs }) => `${ours.budget} ${theirs.method} ${theirs.budget}`);
+  assert.deepEqual(of, ["64 full ∞", "64 streaming 64", "25% full ∞"]);
+  const [words, text] = compared[1]!.tasks;
+  assert.ok(isTold(words!) && isBetter(words!) && words!.difference === 0.5);
+  assert.ok(isTold(text!) && isBetter(text!) && text!.difference < 0, "less of a loss is better");
+  assert.ok(words!.t_p_holm! >= words!.t_p!);
+  const verdict = verdictOn("snapkv", table, compared);
+  assert.match(verdict, /^Of 2 comparisons of snapkv .* 2 are told better and 0 worse/);
+  assert.match(verdict, /It is not called better than the field: h2o, pyramidkv were not run/);
+  const tex = resultsLatex(table, compared, verdict);
+  assert.match(tex, /snapkv & 64 & \\textbf\{80\.0\}\$\^\{\*\}/);
+  assert.match(tex, /snapkv & 25\\% & 85\.0 /, "two of 40 answers tell nothing");
+});
+
+Deno.test("a cell's folder is method, model and budget, and its trial where two would share it", () => {
+  assert.deepEqual(table.rows.map((row) => folderOf(row, table)), [
+    "full_small_full",
+    "snapkv_small_64",
+    "streaming_small_64",
+    "snapkv_small_25pct",
+  ]);
+  const twice = resultTable(viewOf([...TRIALS, trial(4, "snapkv", ["64"], [0.7, 13])]))!;
+  assert.equal(folderOf(twice.rows[1]!, twice), "snapkv_small_64_t01");
+});
+
+Deno.test("per-sample rows say what became of each answer, and any CSV reader reads them", () => {
+  const lines = samplesCsv(table, samples).split("\r\n");
+  assert.equal(lines.length, 1 + 4 * (N + 9) + 1);
+  assert.match(lines[1]!, /^s\/t00,full,∞,words,0,1,1,right,.*,"\s""x"", y",a$/);
+  const streaming = lines.filter((line) => line.startsWith("s/t02,streaming,64,words"));
+  assert.ok(streaming.filter((line) => line.includes(",empty,")).length > 0);
+});

@@ -1,0 +1,77 @@
+import type { SampleResult } from "../../../core/mod.ts";
+import { FULL_CACHE, type ResultTable } from "../../show/sweep/result_table.ts";
+import { bytes, duration } from "../../show/view/number_text.ts";
+import type { StudyView } from "../../show/view/study_view.ts";
+import type { SamplesByTrial } from "./compared_rows.ts";
+
+/** What became of an answer: against the full cache's where that is known. */
+function classOf(sample: SampleResult, full: SampleResult | undefined): string {
+  if (sample.answer !== null && sample.answer.trim() === "") return "empty";
+  if (full === undefined) return sample.score > 0 ? "right" : "wrong";
+  if (sample.score === full.score) return sample.score > 0 ? "kept" : "wrong before";
+  return sample.score > full.score ? "gained" : "lost";
+}
+
+const COLUMNS = [
+  ...["trial_id", "method", "budget", "task", "sample_id", "score", "full_score", "class"],
+  ...["context_tokens", "kept_tokens", "kv_bytes", "cut_tokens", "seconds", "answer", "gold"],
+] as const;
+
+/** A field as RFC 4180 has it. */
+function field(value: unknown): string {
+  const text = value === null || value === undefined ? "" : String(value);
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}
+
+/** Per-sample rows with what became of each answer, for whoever looks for errors. */
+export function samplesCsv({ rows }: ResultTable, samples: SamplesByTrial): string {
+  const key = ({ task, sample_hash }: SampleResult) => `${task} ${sample_hash}`;
+  const full = rows.find(({ method }) => method === FULL_CACHE);
+  const before = new Map(
+    (samples.get(full?.trial_id ?? "") ?? []).map((one) => [key(one), one]),
+  );
+  const lines = rows.flatMap(({ trial_id, method, budget }) =>
+    (samples.get(trial_id) ?? []).map((sample) => {
+      const own = before.get(key(sample));
+      return [
+        ...[trial_id, method, budget, sample.task, sample.sample_id, sample.score],
+        ...[own?.score, classOf(sample, method === FULL_CACHE ? undefined : own)],
+        ...[sample.context_tokens, sample.kept_tokens, sample.kv_bytes, sample.cut_tokens],
+        ...[sample.seconds, sample.answer, sample.gold],
+      ].map(field).join(",");
+    })
+  );
+  return [COLUMNS.join(","), ...lines, ""].join("\r\n");
+}
+
+/** Status, what is left and what it took, for whoever plans. */
+export function managerPage(
+  { study_id, trials, stop, message, phases, facts, request }: StudyView,
+  { rows, lacking }: ResultTable,
+  notes: readonly string[],
+): string {
+  const spent = trials.flatMap(({ spans }) => spans).reduce((sum, one) => sum + one.seconds, 0);
+  const done = trials.filter(({ strategy, state }) => strategy !== null && state === "completed");
+  const other = trials.filter(({ strategy, state }) => strategy !== null && state !== "completed");
+  const cells = done.length === 0 ? 0 : spent / (done.length + other.length);
+  const smallest = rows.filter(({ kv_bytes }) => kv_bytes !== null)
+    .sort((a, b) => a.kv_bytes! - b.kv_bytes!)[0];
+  return [
+    `# ${study_id}`,
+    "",
+    `- Status: ${stop === null ? "running, or interrupted" : message ?? stop}`,
+    `- Cells run: ${done.length}${other.length === 0 ? "" : `, ${other.length} not completed`}`,
+    `- Time: ${duration(spent)} of work, ${duration(cells)} a cell in the mean; longest: ${
+      phases.slice(0, 3).map(({ name, seconds }) => `${name} ${duration(seconds)}`).join(", ")
+    }`,
+    `- Machine: ${facts.device.device_name}, ${facts.device.cores} cores; model ${request.model_name}`,
+    ...(smallest === undefined ? [] : [
+      `- Smallest cache of a context: ${
+        bytes(smallest.kv_bytes)
+      } (${smallest.method} ${smallest.budget})`,
+    ]),
+    ...(lacking.length === 0 ? [] : [`- Baselines that were not run: ${lacking.join(", ")}`]),
+    ...notes.map((note) => `- ${note}`),
+    "",
+  ].join("\n");
+}
