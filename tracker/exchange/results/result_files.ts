@@ -1,4 +1,4 @@
-import type { SampleResult } from "../../../core/mod.ts";
+import { FULL, type SampleResult } from "../../../core/mod.ts";
 import type { RecordedStudy, RecordedTrial } from "../../lab/recorded_trial.ts";
 import { FULL_CACHE, type ResultRow, type ResultTable } from "../../show/sweep/result_table.ts";
 import { resultNotes, resultsMarkdown } from "../../show/sweep/results_markdown.ts";
@@ -29,7 +29,7 @@ const safe = (text: string): string => text.replaceAll(/[^A-Za-z0-9._+-]+/g, "-"
 /** `{method}_{model}_{budget}`, with the trial where another row would have the same. */
 export function folderOf(row: ResultRow, { rows, model }: ResultTable): string {
   const name = (one: ResultRow) => {
-    const budget = one.method === FULL_CACHE ? "full" : one.budget.replace("%", "pct");
+    const budget = one.method === FULL_CACHE ? FULL_CACHE : one.budget.replace("%", "pct");
     return [one.method, model.split("/").at(-1)!, budget].map(safe).join("_");
   };
   const same = rows.filter((one) => name(one) === name(row));
@@ -65,7 +65,7 @@ function trialOf({ recorded }: ResultSources, row: ResultRow): RecordedTrial | u
 function metricsOf(trial: RecordedTrial | undefined, task: string): Record<string, number> {
   const rows =
     trial?.measurements.filter((one) =>
-      one.task === task && one.slice === null && one.fidelity === "full"
+      one.task === task && one.slice === null && one.fidelity === FULL
     ) ?? [];
   return Object.fromEntries(rows.map(({ metric, value }) => [metric, value]));
 }

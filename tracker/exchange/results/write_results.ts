@@ -11,7 +11,7 @@ import { lockFiles } from "../reproduce/locks.ts";
 import { resultFiles } from "./result_files.ts";
 
 /** Below a report's folder. */
-export const RESULTS_FOLDER = "results";
+const RESULTS_FOLDER = "results";
 
 /**
  * Writes a study's results as benchmark papers keep them: RESULTS.md, a tree of predictions and metrics a

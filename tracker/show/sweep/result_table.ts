@@ -96,6 +96,13 @@ function averageOf(
   return known.reduce((sum, { value }) => sum + value, 0) / known.length;
 }
 
+function bytesOf({ measurements }: Comparable): number | null {
+  const row = measurements.findLast((one) =>
+    one.metric === "context_kv_bytes" && one.task === null
+  );
+  return row === undefined ? null : Math.round(row.value); // a mean over samples
+}
+
 /** What a cache's label says that it keeps: a share, or tokens, which may be said in parts. */
 function budgetOf(last: ResolvedAction | undefined): string {
   const word = last?.label?.find((one) => /^(\d+(\+\d+)*|[\d.]+%)$/.test(one));
@@ -117,10 +124,7 @@ function rowOf(
     method: last === undefined ? FULL_CACHE : [...before, last.method].join("+"),
     budget: budgetOf(last),
     state: trial.state,
-    kv_bytes:
-      trial.measurements.findLast(({ metric, task }) =>
-        metric === "context_kv_bytes" && task === null
-      )?.value ?? null,
+    kv_bytes: bytesOf(trial),
     cells,
     average: averageOf(cells, tasks),
   };

@@ -1,12 +1,18 @@
 import { bytes } from "../view/number_text.ts";
-import { bestRows, ENDLESS, type ResultRow, type ResultTable, shownValue } from "./result_table.ts";
+import {
+  bestRows,
+  FULL_CACHE,
+  type ResultRow,
+  type ResultTable,
+  shownValue,
+} from "./result_table.ts";
 
 /** Lines that say how the table is to be read, a sentence each. */
 export function resultNotes({ tasks, untold, lacking, rows }: ResultTable): string[] {
   const shares = tasks.filter(({ share }) => share).length;
   const measured = Math.max(...rows.map(({ cells }) => Math.max(...cells.map((c) => c?.n ?? 0))));
   return [
-    "A budget counts tokens that a head of keys and values keeps of a prompt, sinks and window " +
+    "A budget counts tokens that a head of keys and values keeps of a prompt, the first and last " +
     "included; bytes are counted from the tensors that are kept.",
     `Of at most ${measured} samples a benchmark${
       shares > 0 ? "; scores in percent, Avg over those" : ""
@@ -43,7 +49,7 @@ export function resultsMarkdown(table: ResultTable): string {
       one === null ? "–" : bold(shownValue(one.value, tasks[at]!), row, at)
     );
     const average = row.average === null ? "–" : (100 * row.average).toFixed(1);
-    const name = row.budget === ENDLESS && row.method === "full" ? "Full" : row.method;
+    const name = row.method === FULL_CACHE ? "Full" : row.method;
     const last = averaged ? [bold(average, row, tasks.length)] : [];
     return [name, row.budget, bytes(row.kv_bytes), ...figures, ...last];
   });

@@ -1,4 +1,5 @@
 import * as Plot from "@observablehq/plot";
+import { FULL } from "../../../../core/mod.ts";
 import { INK, PAPER, QUIET, type Shape, signsOf } from "../ground/colours.ts";
 import { drawFigure, type Panel } from "../ground/frame.ts";
 import { FigureOptions, readOptions } from "../ground/options.ts";
@@ -9,7 +10,7 @@ export type QualityByCacheOptions = FigureOptions;
 
 const COLUMNS = {
   figure: "qualityByCache",
-  sql: "SELECT * FROM context_caches WHERE fidelity = 'full'",
+  sql: `SELECT * FROM context_caches WHERE fidelity = '${FULL}'`,
   required: { methods: text, task: text, metric: text, value: numeric, share_kept: numeric },
   optional: { standard_error: numeric, trial_id: text },
 };
