@@ -20,6 +20,7 @@ from pare_backends.cache.policy import policy_of
 from pare_backends.cache.reading import follow, read_context, read_contexts
 from pare_backends.failures import CallFailure
 from pare_backends.kv_cache import expected_attention, h2o
+from pare_backends.kv_cache.streaming import SinksAndWindow
 
 SLIDING = "sliding_attention"
 CONTEXT, AFTER, WINDOW = 60, 12, 16
@@ -136,6 +137,27 @@ def test_tokens_are_let_go_of_one_by_one_beside_a_window() -> None:
     assert torch.allclose(within(text()).logits, torch.cat(parts, dim=1), atol=2e-4)
 
 
+@torch.no_grad()
+@pytest.mark.parametrize("architecture", ["gemma3", "qwen3_next"])
+def test_places_are_cut_beside_what_keeps_its_own(architecture: str) -> None:
+    config, cut = MIXED[architecture]
+    own = attach_policy(made(config()), SinksAndWindow(2, 18))
+    said = own(text(2)).logits
+    cache, parts = None, []
+    for part in text(2).split([25, 1, CONTEXT + AFTER - 26], dim=1):
+        out = own(part, past_key_values=cache, use_cache=True)
+        cache = out.past_key_values
+        parts.append(out.logits)
+    assert torch.allclose(torch.cat(parts, dim=1), said, atol=2e-4)
+    assert kept_tokens(cache).by_layer == (20,) * len(cut) and kept_tokens(cache).cut == cut
+    last = CONTEXT + AFTER
+    for number in cut:
+        assert cache.layers[number].places[1, 1].tolist() == [0, 1, *range(last - 18, last)]
+    whole = made(config())(text(2)).logits
+    assert torch.allclose(said[:, :20], whole[:, :20], atol=2e-4)
+    assert float((said - whole).abs().max()) > 0.005, "nothing was let go of"
+
+
 @pytest.mark.parametrize(
     ("config", "why"),
     [
@@ -161,6 +183,16 @@ def test_tokens_are_let_go_of_one_by_one_beside_a_window() -> None:
             "AttentionInterface",
         ),
         (
+            lambda: t.Llama4TextConfig(
+                **LIKE,
+                attention_chunk_size=WINDOW,
+                layer_types=["chunked_attention", FULL],
+                num_local_experts=2,
+                intermediate_size_mlp=64,
+            ),
+            "AttentionInterface",
+        ),
+        (
             lambda: t.Gemma3TextConfig(
                 **LIKE, sliding_window=WINDOW, layer_types=[SLIDING, SLIDING]
             ),
@@ -171,7 +203,7 @@ def test_tokens_are_let_go_of_one_by_one_beside_a_window() -> None:
             "takes no|holds",
         ),
     ],
-    ids=["deepseek_v3", "gpt_oss", "windows alone", "mamba"],
+    ids=["deepseek_v3", "gpt_oss", "llama4", "windows alone", "mamba"],
 )
 def test_what_cannot_be_cut_is_refused_with_the_reason(config: Any, why: str) -> None:
     model = made(config())
@@ -188,6 +220,10 @@ def test_the_note_of_a_setting_says_which_layers_are_cut() -> None:
     assert in_layers({**config, "sliding_window": 256}) == ""
     assert in_layers({"text_config": config}) == in_layers(config)
     assert in_layers(t.Qwen2Config(**llama_like(100)).to_dict()) == ""
+    with pytest.raises(CallFailure, match="no layer has full attention"):
+        in_layers({**config, "layer_types": [SLIDING, SLIDING]})
+    with pytest.raises(CallFailure, match="compressed latent"):
+        in_layers({"kv_lora_rank": 512})
 
 
 ROTARY: dict[str, Callable[[], Any]] = {

@@ -13,7 +13,6 @@ from tiny_model import tiny_dir
 
 from pare_backends.cache.attach import attach_policy
 from pare_backends.cache.kept import PlacedLayer
-from pare_backends.cache.policy import policy_of
 from pare_backends.checkpoint import load_dequantized
 from pare_backends.failures import CallFailure
 from pare_backends.kv_cache.streaming import Params, SinksAndWindow, attach
@@ -124,13 +123,6 @@ def test_a_model_that_takes_no_mask_is_refused_in_words(tmp_path: Path) -> None:
     model, _ = load_dequantized(write_model("bloom", tmp_path))
     with pytest.raises(CallFailure, match="Cannot keep a part of the cache of Bloom"):
         attach(model, Params())
-
-
-def test_a_model_that_slides_its_own_window_is_refused_in_words(tmp_path: Path) -> None:
-    model, _ = load_dequantized(write_model("gemma3", tmp_path))
-    with pytest.raises(CallFailure, match=r"Gemma3.*DynamicSlidingWindowLayer"):
-        attach(model, Params())
-    assert policy_of(model) is None
 
 
 @torch.no_grad()

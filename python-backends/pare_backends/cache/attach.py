@@ -19,9 +19,10 @@ from transformers.cache_utils import (
 
 from pare_backends.cache.attention import NAME, UNDER_WAY, Pass
 from pare_backends.cache.codes import Coder
-from pare_backends.cache.kept import PlacedLayer, keeps_all, kept_cache, kept_layers
+from pare_backends.cache.kept import PlacedLayer, keeps_all, kept_cache, kept_layers, masks
 from pare_backends.cache.policy import (
     ATTRIBUTE,
+    LATENT,
     ByPlace,
     CachePolicy,
     Seen,
@@ -80,7 +81,7 @@ def attach_policy(model: Any, policy: CachePolicy) -> Any:
             f"Cannot keep a part of the cache of {type(model).__name__}: {why}",
             hint="Choose a model whose every layer has full attention and takes a mask",
         )
-    rotation = getattr(model, ROTATION, None)
+    rotation, by_mask = getattr(model, ROTATION, None), masks(policy, model.config)
     taken = tuple(inspect.signature(model.forward).parameters)
     passes: list[Any] = []
 
@@ -91,7 +92,7 @@ def attach_policy(model: Any, policy: CachePolicy) -> Any:
         followed: CachePolicy = getattr(
             model, ATTRIBUTE
         )  # `running_with` puts another in its place
-        if isinstance(followed, ByPlace):
+        if by_mask and isinstance(followed, ByPlace):
             return (), _masked(followed, model, bound)
         bound = _chosen(followed, model, bound)
         passes.append(UNDER_WAY.set(Pass(followed, bound["past_key_values"], rotation)))
@@ -133,23 +134,17 @@ def gathered_policies() -> Iterator[list[CachePolicy]]:
 
 def obstacle(model: Any, policy: CachePolicy) -> str | None:
     """Why a policy cannot work on a model; None: it can, and its attention is set for it."""
-    by_place = isinstance(policy, ByPlace)
+    by_place = masks(policy, model.config)
     needed = {"attention_mask", "past_key_values", "position_ids"}
     needed |= set() if by_place else {"logits_to_keep"}
     lacking = needed - set(inspect.signature(model.forward).parameters)
     if lacking:
         return f"its forward pass takes no {min(lacking)}"
     if getattr(model.config.get_text_config(), "kv_lora_rank", None):
-        return (
-            "its heads share a compressed latent (MLA), of which transformers keeps what is "
-            "unpacked: bytes counted of that would be those of no cache that serves it"
-        )
+        return LATENT
     layers = DynamicCache(config=model.config).layers
     full = [layer for layer in layers if keeps_all(layer, model.config)]
-    known = OWN if not by_place else ()
-    odd = sorted(
-        {type(one).__name__ for one in layers if one not in full and type(one) not in known}
-    )
+    odd = sorted({type(one).__name__ for one in layers if one not in full and type(one) not in OWN})
     if odd or not full:
         return f"its cache holds {odd[0] if odd else 'no layer with full attention'}"
     if model.config._attn_implementation not in ("sdpa", "eager"):
@@ -278,7 +273,7 @@ def _call(model: Any, named: dict[str, Any], policy: CachePolicy) -> tuple[torch
     tokens = named["input_ids"] if named.get("input_ids") is not None else named["inputs_embeds"]
     require_no_padding(named.get("attention_mask"))
     cache, uses = named.get("past_key_values"), named.get("use_cache")
-    within = not isinstance(policy, ByPlace) and policy.when == "each_token"
+    within = policy.when == "each_token" and not masks(policy, model.config)
     if cache is None and (within or (model.config.use_cache if uses is None else uses)):
         cache = DynamicCache(config=model.config)
     if cache is not None:

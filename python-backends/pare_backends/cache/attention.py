@@ -10,6 +10,7 @@ from typing import Any
 
 import torch
 from transformers import AttentionInterface, AttentionMaskInterface
+from transformers.cache_utils import DynamicSlidingWindowLayer
 from transformers.integrations.sdpa_attention import sdpa_attention_forward
 
 from pare_backends.cache.kept import KeptLayer, kept_layers
@@ -100,6 +101,8 @@ def attention(
     layer = None if under_way.cache is None else under_way.cache.layers[number]
     own = named.pop("sliding_window", None)
     named["scaling"] = scaling
+    if isinstance(layer, DynamicSlidingWindowLayer) and own != layer.sliding_window:
+        raise RuntimeError("a layer keeps a window of which its attention does not tell")
     if not isinstance(layer, KeptLayer):
         return attended(module, query, key, value, seen_mask(query, key, own), **named), None
     if under_way.policy.when != "each_token" or query.shape[-2] == 1:

@@ -8,6 +8,7 @@ from typing import Any, cast
 
 import torch
 from transformers.cache_utils import (
+    DynamicCache,
     DynamicLayer,
     DynamicSlidingWindowLayer,
     LinearAttentionLayer,
@@ -227,6 +228,13 @@ def keeps_all(layer: Any, config: Any) -> bool:
     return type(layer) is DynamicLayer
 
 
+def masks(policy: CachePolicy, config: Any) -> bool:
+    """Whether a mask says all that a policy does on a model: where some layers keep their own, one
+    mask for all layers does not."""
+    layers = DynamicCache(config=config).layers
+    return isinstance(policy, ByPlace) and all(keeps_all(layer, config) for layer in layers)
+
+
 def kept_cache(cache: Any, policy: CachePolicy, config: Any) -> Any:
     """The same cache with layers that follow the policy, empty or as they were. A layer that keeps
     a window or a state of its own goes on with that. config: the model's"""
@@ -235,8 +243,10 @@ def kept_cache(cache: Any, policy: CachePolicy, config: Any) -> Any:
     if cache.get_seq_length() > 0:
         raise TypeError("the cache has kept tokens without the policy")
 
+    by_mask = masks(policy, config)
+
     def kept() -> KeptLayer:
-        if isinstance(policy, ByPlace):
+        if by_mask and isinstance(policy, ByPlace):
             return PlacedLayer(policy)
         return KeptLayer() if policy.coder is None else CodedLayer(policy.coder)
 

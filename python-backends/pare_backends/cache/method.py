@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
-from pare_backends.cache.policy import ByScores, CachePolicy, Seen, When
+from pare_backends.cache.policy import LATENT, ByScores, CachePolicy, Seen, When
 from pare_backends.checkpoint.setting import NewSetting
 from pare_backends.failures import CallFailure
 
@@ -114,13 +114,24 @@ class ByBudget(ByScores):
 
 
 def in_layers(config: Mapping[str, Any]) -> str:
-    """Which layers are cut, where others keep a window or a state of their own, for a sentence."""
+    """Which layers are cut, where others keep a window or a state of their own, for a sentence.
+
+    raises: CallFailure "invalid" where the configuration tells that none can be
+    """
     text = config.get("text_config", config)
     kinds = text.get("layer_types") or []
     whole = {"full_attention"}
     if (text.get("sliding_window") or 0) >= (text.get("max_position_embeddings") or 1):
         whole.add("sliding_attention")
     cut = [str(number) for number, kind in enumerate(kinds) if kind in whole]
+    if text.get("kv_lora_rank"):
+        raise CallFailure("invalid", f"Cannot keep a part of the cache of this model: {LATENT}")
+    if kinds and not cut:
+        raise CallFailure(
+            "invalid",
+            "Cannot keep a part of the cache of this model: no layer has full attention, each "
+            "keeps a window or a state of its own",
+        )
     if len(cut) == len(kinds):
         return ""
     return f" in layers {', '.join(cut)}; the others keep a window or a state of their own"
