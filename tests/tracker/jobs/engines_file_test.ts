@@ -17,7 +17,7 @@ function open(called: string, text?: string): Promise<Engine> {
 
 const FILE = `engines:
   big: { kind: slurm, partition: gpu, extra: [--qos=low], machine: a100-80gb, price_per_hour: 12.5 }
-  small: { kind: local, limits: { cpu: 1 }, machine: my-laptop, price_per_hour: 0.2 }
+  small: { kind: local, limits: { cpu: 1 }, machine: my-laptop, price_per_hour: 0.2, artifacts: "s3://models/pare" }
 `;
 
 Deno.test("an engine is named on the command or in the file, and a slip is told", async () => {
@@ -25,6 +25,7 @@ Deno.test("an engine is named on the command or in the file, and a slip is told"
   assert.equal((await open("slurm:long")).name, "slurm:long");
   assert.equal((await open("big", FILE)).name, "big");
   const small = await open("small", FILE);
+  assert.equal(small.artifacts, "s3://models/pare");
   const { total, machine, price_per_hour } = await small.capacity();
   assert.deepEqual([small.name, total.cpu, machine, price_per_hour], [
     ...["small", 1, "my-laptop", 0.2],
@@ -43,6 +44,10 @@ Deno.test("a file of engines that is wrong is told by its field", async () => {
   await assert.rejects(
     open("x", "engines: { x: { kind: slurm, gpus: 1 } }"),
     /engines\.x: .*"gpus"/,
+  );
+  await assert.rejects(
+    open("x", "engines: { x: { kind: local, artifacts: /shared } }"),
+    /engines\.x\.artifacts: write s3:\/\/BUCKET\/PREFIX/,
   );
 });
 

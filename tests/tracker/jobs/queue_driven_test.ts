@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { readLease } from "../../../tracker/jobs/attempt/lease.ts";
-import { attemptFolder } from "../../../tracker/store/queue/queue_paths.ts";
+import { attemptFolder, ownPaths } from "../../../tracker/store/queue/queue_paths.ts";
 import { queueRows } from "../../../tracker/jobs/queue/queue_rows.ts";
 import { executionPage, queuePage } from "../../../tracker/show/queue/queue_page.ts";
 import { inDirectory } from "../../fixtures/stores/processes.ts";
@@ -44,6 +44,8 @@ Deno.test("a job that failed blocks what depends on it, and the reasons are told
     await drive();
     assert.equal(job(wrong).state, "failed");
     assert.match(job(wrong).reason, /exit code 2: pare: Cannot do that/);
+    const { work } = ownPaths(attemptFolder(paths, wrong, 1));
+    assert.equal(JSON.parse(await Deno.readTextFile(work)).artifacts, "s3://models/pare");
     const page = queuePage(queueRows(disk.current(), paths, Date.now()), Date.now());
     assert.match(page, new RegExp(`${behind}: .*${wrong} failed: exit code 2`));
     assert.match(page, new RegExp(`${held}: .*held: waiting on Coding Agent`));

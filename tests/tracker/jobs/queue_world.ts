@@ -52,7 +52,8 @@ export async function queueWorld(root: string): Promise<World> {
       return (await submitStudy(disk, paths, document, { slots, ...options })).job_id;
     },
     async drive(work, more = {}) {
-      const engines = [new LocalEngine(paths.books, { slots, cards: [], machine: "test" })];
+      const engine = new LocalEngine(paths.books, { slots, cards: [], machine: "test" });
+      const engines = [Object.assign(engine, { artifacts: "s3://models/pare" })];
       const ending = new AbortController();
       const driving = driveQueue({
         ...{ paths, engines, signal: ending.signal, until_idle: work === undefined },

@@ -17,6 +17,7 @@ import { artifactPlace } from "./artifact_place.ts";
 import type { PreparedStudy } from "./prepared_study.ts";
 import { storageFailure } from "../../ground/storage/storage_error.ts";
 import { removeScored, scoredRecord } from "../scoring/scored_record.ts";
+import { inSmallerBatches } from "./machine/smaller_batches.ts";
 import { callSource, methodSource } from "./source_closure.ts";
 import { type CallRunner, failed } from "./call_runner.ts";
 import type { Workshop } from "./workshop.ts";
@@ -127,6 +128,14 @@ async function recordAnswers(
   }
 }
 
+function recordAlert(
+  { workshop, study: { study_id }, trial_id }: EvaluateInput,
+  told: Parameters<Parameters<typeof inSmallerBatches>[2]>[0],
+): Promise<void> {
+  const at = workshop.timestamp();
+  return workshop.store.record({ type: "alert", at, study_id, trial_id, ...told });
+}
+
 /**
  * Quality on a rung: one process, its samples kept beside the journal. Those of a look at a part of
  * it are read and not kept: its answers are, and the whole rung takes them over.
@@ -151,28 +160,32 @@ export async function evaluateArtifact(input: EvaluateInput): Promise<Outcome<Ev
       : `${trial_id}-action${action_index}`,
     fidelity,
   );
-  const evaluated = await runner(trial_id, {
-    call: "evaluate",
-    ...place.value,
-    tasks: study.tasks.filter(({ task }) => selections.some((one) => one.task === task)),
-    selections: [...selections],
-    fidelity,
-    batch_size: BATCH_SIZE,
-    samples_path: absolute,
-    seed: study.seed,
-    batched_apart: [
-      ...rungsApart(study, height).flatMap((other) => other.selections),
-      ...(look?.before ?? []).flatMap((rows) => selectionsOf(rows, rung)),
-    ],
-    answers_path: await answersPath(input, artifact),
-    ...await besideOf(input),
-    runtime: null,
-    ...study.options.evaluate,
-    ...study.asks,
-    ...await originalOf(input),
-    ...(likelihood ? { likelihood } : {}),
-    ...(evict_after === undefined ? {} : { evict_after }),
-  }, "default");
+  const evaluated = await inSmallerBatches(
+    {
+      call: "evaluate" as const,
+      ...place.value,
+      tasks: study.tasks.filter(({ task }) => selections.some((one) => one.task === task)),
+      selections: [...selections],
+      fidelity,
+      batch_size: BATCH_SIZE,
+      samples_path: absolute,
+      seed: study.seed,
+      batched_apart: [
+        ...rungsApart(study, height).flatMap((other) => other.selections),
+        ...(look?.before ?? []).flatMap((rows) => selectionsOf(rows, rung)),
+      ],
+      answers_path: await answersPath(input, artifact),
+      ...await besideOf(input),
+      runtime: null,
+      ...study.options.evaluate,
+      ...study.asks,
+      ...await originalOf(input),
+      ...(likelihood ? { likelihood } : {}),
+      ...(evict_after === undefined ? {} : { evict_after }),
+    },
+    (request) => runner(trial_id, request, "default"),
+    (told) => recordAlert(input, told),
+  );
   if (!evaluated.ok) return evaluated;
   const { protocol, protocol_parts, samples_sha256, refused, scored } = evaluated.value;
   const measurements = [
