@@ -1,17 +1,18 @@
 import { choice, integer } from "../../core/mod.ts";
 
-const CODED = { knob: "codes", is: ["kivi", "turboquant"] };
+const KINDS = ["kivi", "turboquant", "turboquant_unbiased"];
+const CODED = { knob: "codes", is: KINDS };
 const codes = (choices: readonly string[]) =>
   choice(choices, {
     default: choices[0]!,
     unit: "name",
     description:
-      "How tokens are stored: as they are; as KIVI's codes, keys by channel and values by token; or TurboQuant's, of a turned direction",
+      "How tokens are stored: as they are; as KIVI's codes, keys by channel and values by token; or TurboQuant's, of a turned direction, with keys whose products with queries are right on average",
   });
 
 /** Knobs of how kept tokens are stored, as `CodeParams` of `cache/method.py`. */
 export const CODES = {
-  codes: codes(["none", "kivi", "turboquant"]),
+  codes: codes(["none", ...KINDS]),
   code_bits: choice([2, 3, 4], {
     default: 4,
     unit: "bits",
@@ -38,7 +39,7 @@ export const CODES = {
 };
 
 /** The same where codes are all that a method does. */
-export const CODES_ALONE = { ...CODES, codes: codes(["kivi", "turboquant"]) };
+export const CODES_ALONE = { ...CODES, codes: codes(KINDS) };
 
 export interface Codes {
   readonly codes: string;

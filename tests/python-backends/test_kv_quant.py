@@ -8,7 +8,16 @@ import pytest
 import torch
 from oracles.kept_positions import model_of, tokens
 
-from pare_backends.cache.codes import KIVI, Coder, TurboQuant, codebook, packed, turn, unpacked
+from pare_backends.cache.codes import (
+    KIVI,
+    Coder,
+    TurboQuant,
+    UnbiasedTurboQuant,
+    codebook,
+    packed,
+    turn,
+    unpacked,
+)
 from pare_backends.cache.kept import CodedLayer, kept_bytes, kept_tokens
 from pare_backends.cache.reading import follow, read_context
 from pare_backends.failures import CallFailure
@@ -57,6 +66,35 @@ def test_turboquants_codebooks_and_errors_are_the_known_ones(width: int, bits: i
     assert torch.allclose(own @ own.T, torch.eye(width), atol=1e-5)
 
 
+def test_products_with_queries_are_right_on_average_in_the_unbiased_form() -> None:
+    width, bits = 64, 2
+    key, query = drawn(1, 1, 1, width), drawn(1, 1, 1, width, seed=9)
+    query = query + key  # a product that is far from 0
+    true = float((key * query).sum())
+
+    def mean(kind: type[TurboQuant]) -> tuple[float, float]:
+        found = []
+        for seed in range(800):
+            coder = kind(bits, 0, seed)
+            keys, values = coder.decode(coder.encode(key, key), torch.float32)
+            found.append(float((keys * query).sum()))
+            assert torch.equal(
+                values,
+                TurboQuant(bits, 0, seed).decode(
+                    TurboQuant(bits, 0, seed).encode(key, key), torch.float32
+                )[1],
+            )
+        spread = torch.tensor(found)
+        return float(spread.mean()), float(spread.std()) / len(found) ** 0.5
+
+    plain, error = mean(TurboQuant)
+    assert plain < true - 5 * error, "the best levels by squared error shorten a vector"
+    unbiased, error = mean(UnbiasedTurboQuant)
+    assert abs(unbiased - true) < 3 * error
+    coded = UnbiasedTurboQuant(bits, 0).encode(key, key)
+    assert sum(8 * one.nbytes for one in coded) / width == 2 * bits + 3 * 16 / width
+
+
 @pytest.mark.parametrize("bits", [1, 2, 3, 4])
 @pytest.mark.parametrize("width", [8, 12, 64])
 def test_packed_codes_come_back_to_the_bit(width: int, bits: int) -> None:
@@ -95,6 +133,7 @@ CODERS: list[tuple[str, dict[str, Any]]] = [
     ("kivi", {"code_bits": 4, "code_group": 16}),
     ("kivi", {"code_bits": 2, "code_group": 16}),
     ("turboquant", {"code_bits": 3}),
+    ("turboquant_unbiased", {"code_bits": 3}),
 ]
 
 

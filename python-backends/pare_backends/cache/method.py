@@ -37,10 +37,12 @@ class CodeParams:
         """What stores them; None: they stay as they are."""
         if self.codes == "none":
             return None
-        from pare_backends.cache.codes import KIVI, TurboQuant
+        from pare_backends.cache.codes import KIVI, TurboQuant, UnbiasedTurboQuant
 
-        if self.codes == "turboquant":
-            return TurboQuant(self.code_bits, self.code_residual)
+        if self.codes != "kivi":
+            unbiased = self.codes == "turboquant_unbiased"
+            of_kind = UnbiasedTurboQuant if unbiased else TurboQuant
+            return of_kind(self.code_bits, self.code_residual)
         return KIVI(self.code_bits, self.code_group, self.code_residual)
 
 
