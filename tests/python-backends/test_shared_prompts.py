@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,11 +15,12 @@ from test_evaluate import evaluate
 from pare_backends.cache import reading
 from pare_backends.calls.evaluate import OriginalModel
 from pare_backends.checkpoint import load_dequantized
-from pare_backends.checkpoint.setting import Setting, write_setting
+from pare_backends.checkpoint.setting import PACKAGE, Setting, methods_in, write_setting
 from pare_backends.evaluation.answers import Answers
 from pare_backends.evaluation.packed.language_model import PackedLM
 from pare_backends.evaluation.packed.shared_prompts import Beside
 from pare_backends.failures import CallFailure
+from pare_backends.knobs import declaration
 from pare_backends.measuring.answering import BesideSetting
 
 BUDGETS = (16, 20, 28)
@@ -204,3 +206,44 @@ def test_what_is_kept_of_each_context_is_counted_from_its_tensors(
     assert [one["kv_bytes"] for one in kept] == [one["kv_bytes"] for one in whole]
     _, plain, _ = evaluate(model_dir, [task], {task.task: [0]}, tmp_path)
     assert plain[0]["kv_bytes"] is None
+
+
+def every_policy(folder: Path) -> dict[str, Path]:
+    """A setting of each method that shares prompts, with the defaults of its knobs but for a small
+    budget; h2o and tova go on after the prompt."""
+    found = {}
+    for name in methods_in(PACKAGE / "kv_cache"):
+        module = importlib.import_module(f"pare_backends.kv_cache.{name}")
+        values = {one: knob.default for one, knob in declaration(module.Params).items()}
+        small = {"budget": 20, "window": 4, "residual": 8}
+        values |= {one: value for one, value in small.items() if one in values}
+        if name != "streaming":
+            found[name] = folder / name
+            write_setting(Setting("kv_cache", name, values, PARENT), folder / name)
+    return found
+
+
+def test_every_method_says_the_same_beside_others_as_alone(
+    model_dir: Path, tmp_path: Path, readings: list[int]
+) -> None:
+    _, choices = choice_task(tmp_path)
+    settings = every_policy(tmp_path / "settings")
+    assert len(settings) >= 8
+    answers = {name: tmp_path / "together" / f"{name}.jsonl" for name in settings}
+
+    def run(name: str, **more: Any) -> list[dict[str, Any]]:
+        at = {"weights_dir": str(model_dir), **CUT, **more}
+        rows = {choices.task: list(range(5))}
+        samples = evaluate(settings[name], [choices], rows, tmp_path, **at)[1]
+        return [{**one, "seconds": None} for one in samples]
+
+    alone = {name: run(name) for name in settings}
+    readings.clear()
+    first, *others = settings
+    beside = [BesideSetting(str(settings[one]), str(answers[one])) for one in others]
+    assert run(first, answers_path=str(answers[first]), beside=beside) == alone[first]
+    for name in others:
+        assert run(name, answers_path=str(answers[name])) == alone[name]
+    assert len(readings) == 5
+    differ = {tuple(one["choice_log_likelihoods"][0] for one in rows) for rows in alone.values()}
+    assert len(differ) == len(settings), "the methods keep different tokens"
