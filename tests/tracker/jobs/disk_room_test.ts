@@ -6,6 +6,10 @@ import { openArtifactStore } from "../../../tracker/artifacts/artifact_store.ts"
 import { findHome } from "../../../tracker/ground/home.ts";
 import { sha256Text } from "../../../tracker/ground/storage/file_hash.ts";
 import { collectRoom } from "../../../tracker/jobs/queue/disk_room.ts";
+import { attemptPaths } from "../../../tracker/jobs/attempt/attempt_folder.ts";
+import { watchDisk } from "../../../tracker/jobs/queue/watch_disk.ts";
+import { attemptFolder } from "../../../tracker/store/queue/queue_paths.ts";
+import { writeWhole } from "../../../python-backends/whole_file.ts";
 import { mountDisk, unlessMountable } from "../../fixtures/small_disk.ts";
 import { inDirectory } from "../../fixtures/stores/processes.ts";
 import { until } from "../../python-backends/scripted_worker.ts";
@@ -36,6 +40,30 @@ Deno.test("room is made of what may go alone, and of no more than is wanted", ()
     assert.equal(await collectRoom(home, 1e9), 1000);
     assert.ok(await artifacts.get(artifact_id) !== null, "it is in use, and of no known store");
     assert.equal(await collectRoom(home, 1e9), 0);
+  }));
+
+Deno.test("nothing is removed while a job runs on another machine: it is saved at once", () =>
+  inDirectory(async (root) => {
+    const { submit, disk, paths, job } = await queueWorld(root);
+    const far = await submit(2);
+    const key = { at: new Date().toISOString(), job_id: far, attempt: 1 };
+    const { slots } = job(far);
+    const queue = await disk.transact(() => [
+      {
+        ...{ type: "attempt_planned", ...key, engine: "slurm", machine: "a", slots },
+        ...{ passes: [], reason: "its turn" },
+      },
+      { type: "attempt_began", ...key },
+    ]);
+    const { lease } = attemptPaths(attemptFolder(paths, far, 1));
+    writeWhole(lease, { pid: 1, start: "", host: "there", machine: "another", token: "t" });
+    const collect = () => Promise.reject(new Error("it was collected"));
+    assert.deepEqual(await watchDisk(paths, queue, { collect, least_bytes: 0 }), []);
+    const [acted, saved, ...more] = await watchDisk(paths, queue, { collect, least_bytes: 1e18 });
+    assert.deepEqual(more, []);
+    assert.ok(acted?.type === "acted" && acted.remedy === "paused");
+    assert.match(acted.evidence, /nothing is removed while jobs run on other machines/);
+    assert.ok(saved?.type === "save_asked");
   }));
 
 Deno.test({

@@ -45,7 +45,7 @@ export function watchJobs(
   };
   return async (queue) => {
     const events = await stuck(queue);
-    const made = await watchDisk(paths.store, queue, room);
+    const made = await watchDisk(paths, queue, room);
     if (made.length > 0) await disk.transact(() => made);
     return [...events, ...made];
   };
