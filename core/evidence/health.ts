@@ -2,12 +2,14 @@ import type { Evaluation } from "../ports.ts";
 import type { Measurement, SampleResult } from "../schemas/measurement.ts";
 import type { Spec } from "../schemas/spec.ts";
 import { ownRow } from "./quality.ts";
+import { chanceOf, mayBeGuessing } from "./retention.ts";
 import { pairBySample, pairedInterval } from "./statistics.ts";
 
 /** A result that looks like a fault of the measurement or of the model, with what it was seen by. */
 export interface HealthFinding {
   readonly condition:
     | "score_of_zero"
+    | "not_above_guessing"
     | "score_too_good"
     | "not_a_number"
     | "empty_answers"
@@ -36,6 +38,10 @@ interface TaskResults {
   readonly row: Measurement;
   readonly samples: readonly SampleResult[];
   readonly reference: { row: Measurement; samples: readonly SampleResult[] } | null;
+  /** Score of guessing, where this is the baseline and not told from it; null: it is, or is another. */
+  readonly guessing: number | null;
+  /** How prompts were changed on their way; absent: they were not, or nobody kept it. */
+  readonly prompting: string | undefined;
 }
 
 type Rule = (results: TaskResults) => HealthFinding["evidence"] | null;
@@ -43,6 +49,7 @@ type Rule = (results: TaskResults) => HealthFinding["evidence"] | null;
 const RULES: Readonly<Record<HealthFinding["condition"], Rule>> = {
   not_a_number: notANumber,
   score_of_zero: scoreOfZero,
+  not_above_guessing: notAboveGuessing,
   score_too_good: tooGood,
   empty_answers: emptyAnswers,
   one_answer_for_all: oneAnswer,
@@ -63,8 +70,11 @@ export function healthFindings(
     const results = resultsOf(evaluation, plan);
     if (results === null) return [];
     const beside = reference === null ? null : resultsOf(reference, plan);
+    const unsure = reference === null && mayBeGuessing(results.row, spec);
+    const guessing = unsure ? chanceOf(results.row, spec) : null;
+    const prompting = evaluation.protocol_parts?.[task]?.["prompting"];
     return Object.entries(RULES).flatMap(([condition, rule]) => {
-      const evidence = rule({ ...results, reference: beside });
+      const evidence = rule({ ...results, reference: beside, guessing, prompting });
       return evidence === null ? [] : [{
         condition: condition as HealthFinding["condition"], // a key of RULES
         evidence: `${task}, ${results.row.fidelity}: ${evidence}`,
@@ -93,10 +103,38 @@ function notANumber({ row, samples }: TaskResults): string | null {
 }
 
 /** A score whose baseline is 0 too was told of with the baseline. */
-function scoreOfZero({ row, samples, reference }: TaskResults): string | null {
+function scoreOfZero({ row, samples, reference, prompting }: TaskResults): string | null {
   if (row.direction !== "maximize" || row.value !== 0 || reference?.row.value === 0) return null;
   const beside = reference === null ? "" : `, the baseline's is ${reference.row.value.toFixed(4)}`;
-  return `${row.metric} is exactly 0 on ${row.n} samples${beside}; ${idsOf(samples)}`;
+  const cause = causeOfZero(samples, prompting);
+  return `${row.metric} is exactly 0 on ${row.n} samples${beside}; ${idsOf(samples)}` +
+    (cause === null ? "" : `; a likely cause: ${cause}`);
+}
+
+/** What most often makes every answer wrong, the surest sign first; null: none of it is seen. */
+function causeOfZero(samples: readonly SampleResult[], prompting?: string): string | null {
+  if (writtenIn(samples).filter((one) => lengthOf(one) === 0).length === samples.length) {
+    return "every answer is empty";
+  }
+  if (samples.every(({ cut_tokens }) => (cut_tokens ?? 0) > 0)) {
+    return "every prompt is longer than the model reads, and what was cut may be the question";
+  }
+  if (prompting?.startsWith("chat template")) {
+    return "the chat template, in which worked examples are not gone on with: leave it out";
+  }
+  const written = samples.filter(({ answer }) => answer !== null);
+  const unread = written.filter(({ parsed_answer }) => parsed_answer === null);
+  return written.length > 0 && unread.length === written.length
+    ? "no answer has the form that is looked for"
+    : null;
+}
+
+/** Zero is told of as such. */
+function notAboveGuessing({ row, guessing }: TaskResults): string | null {
+  if (guessing === null || row.value === 0) return null;
+  return `${row.metric} is ${row.value.toFixed(4)} (standard error ` +
+    `${(row.standard_error ?? 0).toFixed(4)}) on ${row.n} samples, guessing gives ` +
+    `${guessing.toFixed(4)}: differences on this task decide nothing`;
 }
 
 function tooGood({ row, samples, reference }: TaskResults): string | null {
@@ -124,9 +162,13 @@ function lengthOf({ answer, answer_length }: SampleResult): number | null {
   return answer === null || answer.trim() !== "" ? answer_length ?? answer?.length ?? null : 0;
 }
 
+/** Choices are never empty, and a word that was not predicted is wrong, not empty. */
+function writtenIn(samples: readonly SampleResult[]): SampleResult[] {
+  return samples.filter((one) => one.log_likelihood === null && lengthOf(one) !== null);
+}
+
 function emptyAnswers({ samples }: TaskResults): string | null {
-  // Choices are never empty, and a word that was not predicted is wrong, not empty.
-  const written = samples.filter((one) => one.log_likelihood === null && lengthOf(one) !== null);
+  const written = writtenIn(samples);
   const empty = written.filter((one) => lengthOf(one) === 0);
   if (written.length === 0 || empty.length < EMPTY_SHARE * written.length) return null;
   const share = (100 * empty.length / written.length).toFixed(0);

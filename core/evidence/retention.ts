@@ -37,6 +37,13 @@ export function retention(
   };
 }
 
+/** Whether the original may know nothing that a trial could keep: its interval includes the score of guessing. */
+export function mayBeGuessing(row: Measurement, spec: Pick<Spec, "tasks">): boolean {
+  const chance = chanceOf(row, spec);
+  if (chance === null || row.standard_error === null) return false; // nobody can say so
+  return undefinedBecause(row, chance) !== null;
+}
+
 function undefinedBecause(baseline: BaselineFigure, chance: number | null): string | null {
   if (chance === null) return "chance is not known";
   const low = lowerEnd(baseline);

@@ -1,5 +1,5 @@
 import { qualityMetric, qualityRow } from "../evidence/quality.ts";
-import { chanceOf, retention } from "../evidence/retention.ts";
+import { mayBeGuessing } from "../evidence/retention.ts";
 import { weightedMean } from "../evidence/strata.ts";
 import type { Measurement } from "../schemas/measurement.ts";
 import type { Spec, TaskPlan } from "../schemas/spec.ts";
@@ -15,13 +15,6 @@ interface QualityFigures {
 /** Why tasks do not count, as a term's note. */
 export function guessingNote(untold: readonly string[]): string {
   return `without ${untold.join(", ")}: the original is not told from guessing there`;
-}
-
-/** Whether the original may know nothing that a trial could keep: its interval includes the score of guessing. */
-function isGuessing(row: Measurement, spec: Spec): boolean {
-  const chance = chanceOf(row, spec);
-  if (chance === null || row.standard_error === null) return false; // nobody can say so
-  return retention(row.value, row, chance).above_chance === null;
 }
 
 /**
@@ -42,7 +35,7 @@ export function tellingQuality(
     const row = of(baseline, plan);
     return row === undefined ? [] : [{ plan, row }];
   });
-  const untold = counted.filter(({ row }) => isGuessing(row, spec)).map(({ plan }) => plan.task);
+  const untold = counted.filter(({ row }) => mayBeGuessing(row, spec)).map(({ plan }) => plan.task);
   const whole = (rows: readonly Measurement[]) => qualityRow(rows, metric, fidelity)?.value;
   if (metric !== "accuracy" || untold.length === 0) {
     return { value: whole(measurements), baseline: whole(baseline), untold: [] };

@@ -75,6 +75,32 @@ Deno.test("a score of exactly 0 is told of with the baseline's, but not where th
   assert.deepEqual(found(text, null), {}, "a loss of 0 is no score of 0");
 });
 
+Deno.test("a score of 0 names what most often makes it", () => {
+  const zero = (more: Partial<SampleResult>, prompting?: string) => {
+    const own = answers(20, 0, () => more);
+    const protocol_parts = { words: prompting === undefined ? {} : { prompting } };
+    return found({ ...own, protocol_parts }, null)["score_of_zero"]!.split("; a likely cause: ")[1];
+  };
+  assert.equal(zero({ answer: "" }), "every answer is empty");
+  assert.match(zero({ cut_tokens: 9 })!, /^every prompt is longer than the model reads/);
+  assert.match(zero({ parsed_answer: "x" }, "chat template 0ab1")!, /^the chat template/);
+  assert.equal(zero({ parsed_answer: null }), "no answer has the form that is looked for");
+  assert.equal(zero({ parsed_answer: "wrong" }), undefined);
+});
+
+Deno.test("a baseline that is not told from guessing says that its task decides nothing", () => {
+  const more = { chance: 0.1, standard_error: 0.05 };
+  const own = evaluation(Array.from({ length: 20 }, (_, i) => sample(i, i < 3 ? 1 : 0)), more);
+  assert.equal(
+    found(own, null)["not_above_guessing"],
+    "words, proxy: accuracy is 0.1500 (standard error 0.0500) on 20 samples, guessing gives " +
+      "0.1000: differences on this task decide nothing",
+  );
+  assert.ok(!("not_above_guessing" in found(own, own)), "it is said of the baseline alone");
+  assert.deepEqual(found(evaluation(own.samples, { ...more, standard_error: 0.01 }), null), {});
+  assert.deepEqual(found(evaluation(own.samples, { ...more, chance: null }), null), {});
+});
+
 Deno.test("too good is a paired 95 % interval wholly beyond the margin", () => {
   const evidence = found(answers(100, 90), answers(100, 60))["score_too_good"];
   // Bonett and Price: gained 31/102, lost 1/102; 0.294 − 1.96·√(0.3137 − 0.0865)/√102 = 0.2016.
@@ -123,8 +149,8 @@ Deno.test("inputs that were cut are counted with the most that one lost", () => 
   const cut = answers(20, 5, (i) => ({ cut_tokens: i < 3 ? 10 * (i + 1) : 0 }));
   assert.equal(
     found(cut, null)["input_truncated"],
-    "words, proxy: 3 of 20 inputs are longer than the model reads and lost up to 30 tokens from " +
-      "their left; sample ids 0, 1, 2",
+    "words, proxy: 3 of 20 inputs are longer than the model reads and lost up to 30 tokens; " +
+      "sample ids 0, 1, 2",
   );
 });
 
