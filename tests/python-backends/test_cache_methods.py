@@ -11,11 +11,12 @@ from typing import Any
 
 import pytest
 import torch
+from cache_examples import LastRow
 from oracles.kept_positions import model_of, tokens
 
 from pare_backends.cache.kept import kept_bytes, kept_tokens
-from pare_backends.cache.policy import chooses_by_content, policy_of
-from pare_backends.cache.reading import follow, read_context
+from pare_backends.cache.policy import chooses_by_content, policy_of, shares_prompts
+from pare_backends.cache.reading import follow, read_context, read_contexts
 from pare_backends.checkpoint.setting import PACKAGE, Setting, attach, methods_in
 
 HERE = Path(__file__).parent
@@ -137,6 +138,24 @@ def test_what_follows_may_be_read_at_once_or_token_by_token(proposed: dict[str, 
 def follow_into(own: Any, cache: Any, part: torch.Tensor) -> Any:
     """The cache with one more token read into it."""
     return own(part, past_key_values=cache, use_cache=True).past_key_values
+
+
+def test_beside_others_it_keeps_of_a_prompt_what_it_keeps_alone(proposed: dict[str, Any]) -> None:
+    own = model(proposed)
+    policy = policy_of(own)
+    if not shares_prompts(policy):
+        with pytest.raises(TypeError, match="both decide after the prompt"):
+            read_contexts(own, [LastRow(30)], rows())
+        return
+    assert policy is not None
+    other = LastRow(30)
+    shared = read_contexts(own, [other, policy, other], rows()[:, :CONTEXT])[1]
+    alone = read_context(own, rows()[:, :CONTEXT])
+    for one, wanted in zip(shared.layers, alone.layers, strict=True):
+        assert torch.equal(one.places, wanted.places)
+    assert kept_bytes(shared) == kept_bytes(alone)
+    after = rows()[:, CONTEXT : CONTEXT + 5]
+    assert torch.allclose(follow(own, shared, after), follow(own, alone, after), atol=1e-9)
 
 
 def test_it_says_whether_one_pass_over_a_text_shows_it(proposed: dict[str, Any]) -> None:
