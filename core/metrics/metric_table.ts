@@ -89,6 +89,7 @@ export const METRICS: readonly Metric[] = [
   share("f1", "F1", { aliases: ["qa_f1_score", "token_f1"] }),
   share("rouge_l", "ROUGE-L", { aliases: ["rougeL", "rougeLsum", "rouge_score"] }),
   share("edit_similarity", "edit similarity", { aliases: ["code_sim_score", "edit_sim"] }),
+  share("reciprocal_rank", "reciprocal rank", { aliases: ["mrr"] }),
   share("score", "score"),
   open("quality", "perplexity", ["perplexity", "exp(nats/token)"], {
     samples: "logarithm",

@@ -18,6 +18,8 @@ from pare_backends.evaluation.harness import run_harness
 from pare_backends.evaluation.ruler import tracking
 from pare_backends.evaluation.ruler.make import ruler_rows
 from pare_backends.evaluation.ruler.material import word_pairs
+from pare_backends.evaluation.scorers.choice_rank import Params as RankParams
+from pare_backends.evaluation.scorers.choice_rank import score as rank
 from pare_backends.evaluation.scorers.string_match import Params, score
 from pare_backends.evaluation.scoring.answer import OWN, Answer
 from pare_backends.evaluation.tasks.documents import load_documents
@@ -173,6 +175,12 @@ def test_pairs_of_words_are_in_order() -> None:
     start = next(place for place in range(0, len(pairs), 50) if pairs[place].startswith("old-f"))
     near = [pairs[place] for place in range(start - 9000, start + 9000)]
     assert near == sorted(near)
+
+
+def test_the_rank_of_a_choice_counts_those_as_likely() -> None:
+    row, params = {"answer": 1}, RankParams("answer")
+    for likelihoods, value in [((-2, -1, -3), 1), ((-1, -2, -3), 1 / 2), ((-1, -1, -1), 1 / 3)]:
+        assert rank(Answer(likelihoods=likelihoods), row, params).values[OWN] == value
 
 
 @pytest.mark.parametrize(

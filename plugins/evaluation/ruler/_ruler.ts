@@ -80,7 +80,7 @@ export function needleRank(): Task {
     name: "needle_rank",
     summary:
       "The likeliest of ten numbers is the one that a key has in a long text (RULER's needle)",
-    scorers: [{ scorer: "lm_eval_metric" }],
+    scorers: [{ scorer: "lm_eval_metric" }, { scorer: "choice_rank" }],
     definition: {
       output_type: "multiple_choice",
       doc_to_text: "{{input}} {{gen_prefix}}",
