@@ -117,3 +117,52 @@ Deno.test("a study that names no such method reads whole texts, and says why it 
   assert.match(verdict.reason, /a study that names it from the beginning scores what follows/);
   assert.ok(spec.methods.find(({ method }) => method === "streaming")!.supported);
 });
+
+Deno.test("a sweep asks each prompt once of all its cells, and leaves results as papers keep them", async (t) => {
+  const folder = temporaryFolder("cache-sweep");
+  const dataset = join(folder, "text.jsonl");
+  // Of its own run: answers that an earlier one kept would be found again.
+  const words = Array.from({ length: 400 }, () => WORDS[Math.floor(Math.random() * WORDS.length)]);
+  await Deno.writeTextFile(dataset, JSON.stringify({ text: words.join(" ") }) + "\n");
+  await using lab = await openLab({ store: join(folder, "store") });
+  const request = {
+    ...{ model_name: "tiny", dataset, constraints: { max_accuracy_drop: 1 } },
+    sweep: { methods: ["snapkv", "knorm"], budgets: [32, 64], set: { window: 8 } },
+  };
+  const study = await lab.open(request, "sweep-test");
+  const { trials, stop } = await study.run({
+    ask: silentAsk(),
+    signal: new AbortController().signal,
+  });
+  assert.equal(stop, "end_of_plan");
+  assert.deepEqual(trials.map(({ state }) => state), Array(5).fill("completed"));
+
+  await t.step(
+    "later cells find what the first one asked for them: nothing is read again",
+    async () => {
+      const rows = await lab.sql`
+      SELECT trial_id, method FROM measurements
+      WHERE metric = 'perplexity' AND task IS NOT NULL ORDER BY trial_id`;
+      const reused = rows.map(({ method }) =>
+        /(\d+) of (\d+) requests answered/.exec(String(method))?.slice(1).map(Number) ?? [0, 1]
+      );
+      assert.deepEqual(reused.slice(2).map(([own, all]) => own === all), [true, true, true]);
+      assert.equal(reused[1]![0], 0);
+    },
+  );
+
+  await t.step("the results' tree has every cell, its knobs and its figures", async () => {
+    await writeReport(lab, study.study_id, { folder: join(folder, "report"), tables: true });
+    const at = (name: string) => readFile(join(folder, "report", "results", name), "utf8");
+    assert.match(await at("RESULTS.md"), /\| knorm \| 64 \| 32\.8 kB \|/);
+    const summary = JSON.parse(await at("snapkv_tiny_32/summary.json"));
+    assert.equal(summary.hyperparameters.budget, 32);
+    assert.equal(summary.hyperparameters.window, 8);
+    assert.equal(summary.experiment_id, `${study.study_id}/t01`);
+    assert.equal(summary.environment.torch, "2.13.0");
+    const predictions = JSON.parse(await at("snapkv_tiny_32/custom_text/predictions.json"));
+    assert.ok(predictions.length >= 4 && predictions[0].kept_tokens === 32);
+    const figure = trials[1]!.measurements.findLast(({ metric }) => metric === "perplexity")!;
+    assert.equal(summary.results.custom_text.perplexity, figure.value);
+  });
+});
