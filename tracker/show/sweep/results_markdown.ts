@@ -10,6 +10,9 @@ import {
 /** Lines that say how the table is to be read, a sentence each. */
 export function resultNotes({ tasks, untold, lacking, rows }: ResultTable): string[] {
   const shares = tasks.filter(({ share }) => share).length;
+  const [full, ...cells] = rows;
+  const whole = cells.filter(({ kv_bytes }) => kv_bytes !== null && kv_bytes === full?.kv_bytes)
+    .map(({ method, budget }) => `${method} ${budget}`);
   const measured = Math.max(...rows.map(({ cells }) => Math.max(...cells.map((c) => c?.n ?? 0))));
   return [
     "A budget counts tokens that a head of keys and values keeps of a prompt, the first and last " +
@@ -17,6 +20,9 @@ export function resultNotes({ tasks, untold, lacking, rows }: ResultTable): stri
     `Of at most ${measured} samples a benchmark${
       shares > 0 ? "; scores in percent, Avg over those" : ""
     }; the best of each budget is bold.`,
+    ...(whole.length === 0 ? [] : [
+      `Nothing was cut by ${whole.join(", ")}: no context is longer than the budget.`,
+    ]),
     ...(untold.length === 0 ? [] : [
       `The full cache itself is not told from guessing on ${untold.join(", ")} (†): no ` +
       "difference there says anything of a method.",
