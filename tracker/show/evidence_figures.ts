@@ -43,6 +43,14 @@ const DRAWN: readonly Drawn[] = [
     `SELECT * FROM context_caches WHERE study_id = $id AND fidelity = '${FULL}'`,
   ),
   of(
+    "needleMap",
+    "Which needles are found, by length and depth",
+    `SELECT t.readable_id, m.task, m.slice, m.value, m.n
+     FROM measurements m JOIN trial_summary t USING (study_id, trial_id)
+     WHERE m.study_id = $id AND m.fidelity = '${FULL}' AND m.slice LIKE '% tokens depth %'
+     ORDER BY t.number`,
+  ),
+  of(
     "flips",
     "Answers that were lost and gained",
     `SELECT kept_by, lost_by, task, fidelity, count(*) AS n FROM flips WHERE study_id = $id AND fidelity = '${FULL}'

@@ -7,6 +7,7 @@ import { layerMix, layerSensitivity } from "./figures/layers.ts";
 import { lineage } from "./figures/lineage.ts";
 import { lossCurves } from "./figures/loss_curves.ts";
 import { memory } from "./figures/memory.ts";
+import { needleMap } from "./figures/needle_map.ts";
 import { pareto } from "./figures/pareto.ts";
 import { phases } from "./figures/phases.ts";
 import { qualityByCache } from "./figures/quality_by_cache.ts";
@@ -34,5 +35,5 @@ export { figureText } from "./ground/svg.ts";
 export const figures = {
   ...{ pareto, hypervolume, recipes, retention, knobEffects, knobImportance },
   ...{ layerSensitivity, layerMix, flips, roofline, memory, energy, lossCurves },
-  ...{ lineage, phases, rateDistortion, qualityByRatio, qualityByCache },
+  ...{ lineage, phases, rateDistortion, qualityByRatio, qualityByCache, needleMap },
 } as const;

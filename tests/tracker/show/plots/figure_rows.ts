@@ -101,6 +101,20 @@ const layers = ["tune", "round"].flatMap((format, f) =>
   ).flat()
 );
 
+/** Needles of two trials at three lengths and five depths. */
+const needles = ["baseline", "s01-streaming-64"].flatMap((readable_id, t) =>
+  [512, 1024, 2048].flatMap((length, l) =>
+    [0, 20, 40, 60, 80].map((depth, d) => ({
+      ...{
+        readable_id,
+        task: "needle_rank",
+        slice: `${length} tokens depth ${depth}-${depth + 20}`,
+      },
+      ...{ value: t === 0 ? 1 - l / 10 : d === 4 ? 0.9 : some(l, d) / 4, n: 20n },
+    }))
+  )
+);
+
 /** Two methods on two benchmarks beside the full cache: one of accuracy, one of KL. */
 const caches = ["baseline", "snapkv", "streaming"].flatMap((methods, m) =>
   [1 / 16, 1 / 8, 1 / 4].slice(0, m === 0 ? 1 : 3).flatMap((share, b) => [
@@ -212,5 +226,6 @@ export const ROWS: Record<keyof typeof figures, readonly [readonly object[], obj
   ],
   rateDistortion: [trials],
   qualityByCache: [caches],
+  needleMap: [needles],
   qualityByRatio: [attempts],
 };
