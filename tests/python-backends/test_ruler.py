@@ -147,6 +147,10 @@ def test_what_cannot_be_made_is_said_in_a_sentence() -> None:
         CallFailure, match="Cannot make ruler_vt of 4096 tokens: the model reads 2048"
     ):
         made("vt", [4096], context=2048)
+    asked = {"task": "vt", "lengths": [4096, 8192], "count": 1, "seed": 1}
+    with pytest.raises(CallFailure) as refused:
+        ruler_rows("ruler_vt_4096_8192", asked, by_pattern, 2048, None)
+    assert "such as ruler_vt:2048" in str(refused.value.hint)
     assert {row["length"] for row in made("vt", [1024, 4096], context=2048)} == {1024}
     with pytest.raises(CallFailure, match="of 100 tokens: it is made of 512 and more"):
         made("vt", [100])

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
+import { existsSync } from "node:fs";
 import { readdir, rm } from "node:fs/promises";
-import { basename, dirname, join } from "node:path";
+import { basename, dirname, join, resolve } from "node:path";
 import {
   type AnswersScored,
   type CallResult,
@@ -194,12 +195,14 @@ async function scoreStudy(
 ): Promise<TrialScored[]> {
   const { store, study_id, registry, timestamp } = study;
   const records = await store.journalOf(study_id);
-  const { request, spec, facts } = openedRecord(records, study_id);
+  const { request, spec } = openedRecord(records, study_id);
   const plan = spec.tasks.find(({ task }) => task === asked.task);
   if (plan === undefined) {
     throw new UsageError(unknownName("task", asked.task, spec.tasks.map(({ task }) => task)));
   }
-  const wire = wireTasks({ tasks: [plan] }, registry, request, facts.model.path)[0]!;
+  // Rows that were made for the model are made again; the journal does not say where it lies.
+  const folder_of_model = existsSync(request.model_name) ? resolve(request.model_name) : null;
+  const wire = wireTasks({ tasks: [plan] }, registry, request, folder_of_model)[0]!;
   const scorers = scorersOf(wire, asked, registry);
   const files = filesOf(records, spec, asked.task);
   if (files.length === 0) {

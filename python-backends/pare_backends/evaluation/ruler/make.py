@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -49,7 +49,7 @@ def ruler_rows(
         raise CallFailure(
             "bad_input",
             f"Cannot make {task} of {min(lengths)} tokens: the model reads {context}",
-            hint=f"Name a length that it reads, such as {task}:{context}",
+            hint=f"Name a length that it reads, such as {_plain(task, lengths)}:{context}",
         )
     found: list[Row] = []
     for length in fitting:
@@ -70,9 +70,14 @@ def ruler_rows(
         raise CallFailure(
             "bad_input",
             f"Cannot make {task} of {max(fitting)} tokens: not one sample fits into so few",
-            hint=f"Name a greater length, such as {task}:4096",
+            hint=f"Name a greater length, such as {_plain(task, lengths)}:4096",
         )
     return _ranked(found, int(said["seed"])) if said.get("rank") else found
+
+
+def _plain(task: str, lengths: Sequence[int]) -> str:
+    """The task's name without the lengths that a user has named."""
+    return task.removesuffix("_" + "_".join(map(str, lengths)))
 
 
 def _count(tokenizer: Any, text: str) -> int:

@@ -23,7 +23,8 @@ def made_for_model(task: WireTask, said: Mapping[str, Any]) -> list[Row]:
             "bad_input",
             f"Cannot make {task.task}: its length is counted in the model's tokens, and no"
             " tokenizer is known",
-            hint="Give the model's tokenizer by --tokenizer",
+            hint="Give a served model's tokenizer by --tokenizer; answers that are kept are scored"
+            " again where the model is a folder",
         )
     known = (Path(directory) / "config.json").exists()
     context = context_length(load_config(directory)) if known else None
