@@ -42,9 +42,6 @@ export interface LongBench {
   readonly datasets?: readonly string[];
 }
 
-/** The hub's copy calls the question `question`, the benchmark's own files `input`. */
-const INPUT = "{{input if input is defined else question}}";
-
 /**
  * A task of LongBench (Bai et al. 2024) by its official protocol: a prompt that is too long loses its
  * middle, tokens of its beginning and end are kept alike. Scores of samples of under 4,000, under 8,000
@@ -53,7 +50,10 @@ const INPUT = "{{input if input is defined else question}}";
 export function longBench(task: LongBench, set: keyof typeof TASKS = "longbench"): Task {
   const stem = task.name.replaceAll("-", "_");
   const end = set === "longbench_e" ? "_e" : "";
-  const doc_to_text = task.prompt.replace("{context}", "{{context}}").replace("{input}", INPUT);
+  const doc_to_text = task.prompt.replace("{context}", "{{context}}").replace(
+    "{input}",
+    "{{input}}",
+  );
   const until = task.one_line ? ["\n"] : [];
   const group = (name: string, members: number) => ({
     group: name,
@@ -88,6 +88,8 @@ export function longBench(task: LongBench, set: keyof typeof TASKS = "longbench"
       metadata: {
         version: 1,
         fields: { input: "string", context: "string", answers: "list", length: "integer" },
+        // The hub's copy has another name for what the benchmark's own files call input.
+        hub_fields: { question: "input" },
         cut: "middle",
         rows_of: { field: "dataset", values: [task.name, `${task.name}_e`] },
         ...(task.plain ? { chat_template: false } : {}),

@@ -37,6 +37,8 @@ def hub_rows(
             for config in groups.hub_configs
             for row in _part(task, name, config, split, {}, None)
         ]
+    renamed = (definition.get("metadata") or {}).get("hub_fields") or {}
+    rows = [{renamed.get(key, key): value for key, value in row.items()} for row in rows]
     if not rows:
         raise CallFailure("bad_input", f"Cannot use {name}: its split {split} holds no rows")
     return rows
