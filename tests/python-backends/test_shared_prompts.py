@@ -17,6 +17,7 @@ from pare_backends.calls.evaluate import OriginalModel
 from pare_backends.checkpoint import load_dequantized
 from pare_backends.checkpoint.setting import PACKAGE, Setting, methods_in, write_setting
 from pare_backends.evaluation.answers import Answers
+from pare_backends.evaluation.packed import shared_prompts
 from pare_backends.evaluation.packed.language_model import PackedLM
 from pare_backends.evaluation.packed.shared_prompts import Beside
 from pare_backends.failures import CallFailure
@@ -247,3 +248,23 @@ def test_every_method_says_the_same_beside_others_as_alone(
     assert len(readings) == 5
     differ = {tuple(one["choice_log_likelihoods"][0] for one in rows) for rows in alone.values()}
     assert len(differ) == len(settings), "the methods keep different tokens"
+
+
+def test_no_more_caches_are_held_than_memory_has_room_for(
+    model_dir: Path, tmp_path: Path, readings: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = [write(tmp_path / str(budget), budget) for budget in BUDGETS]
+    answers = [tmp_path / f"{one.name}.jsonl" for one in settings]
+    beside = [
+        Beside(policy(model_dir, one), Answers(path))
+        for one, path in zip(settings[1:], answers[1:], strict=True)
+    ]
+    lm = language_model(model_dir, settings[0], answers[0], beside)
+    prompts = asked()
+    longest = max(len(lm.tok_encode(one.args[0])) for one in prompts)
+    one_cache = shared_prompts.WholeContexts(lm.model).kept(longest).bytes
+    monkeypatch.setattr(shared_prompts, "_free_bytes", lambda _: int(3.5 * one_cache))
+    lm.generate_until(prompts)
+    assert len(Answers(answers[1])._known) == len(prompts), "the first beside it fits"
+    longer = sum(len(lm.tok_encode(one.args[0])) > 0.8 * longest for one in prompts)
+    assert len(Answers(answers[2])._known) <= len(prompts) - longer

@@ -6,16 +6,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import astuple, dataclass
 from typing import TYPE_CHECKING, Any
 
-from pare_backends.cache.attach import running_with
+from pare_backends.cache.attach import KeepsAll, running_with
 from pare_backends.cache.kept import kept_bytes, kept_tokens
-from pare_backends.cache.policy import ByPlace, CachePolicy, policy_of
+from pare_backends.cache.policy import ByPlace, CachePolicy, chooses_by_content, policy_of
 from pare_backends.cache.reading import read_contexts
 from pare_backends.evaluation.answers import Answers
 from pare_backends.failures import CallFailure
+from pare_backends.machine import memory_bytes
 
 if TYPE_CHECKING:
     import torch
@@ -78,7 +79,8 @@ def _bytes_a_token(model: Any) -> list[tuple[int, int | None]]:
     from transformers.cache_utils import DynamicCache
 
     token = torch.zeros((1, 1), dtype=torch.int64, device=model.device)
-    with torch.no_grad():
+    whole = running_with(model, KeepsAll()) if chooses_by_content(model) else nullcontext()
+    with torch.no_grad(), whole:
         cache = model(token, past_key_values=DynamicCache(config=model.config)).past_key_values
     found = []
     for layer in cache.layers:
@@ -123,7 +125,9 @@ class SharedPrompts:
         if known is not None:
             (answer, kept), seconds = known
             return Said(answer, Kept(*kept), seconds)
-        others = [one for one in self.beside if one.answers.known(asked) is None]
+        others = self._fitting(
+            [one for one in self.beside if one.answers.known(asked) is None], context
+        )
         policy = policy_of(self.model)
         if policy is None:
             raise TypeError("a model without a policy keeps all that it reads")
@@ -138,6 +142,24 @@ class SharedPrompts:
         said = _answered(then, cache, context, reading)
         _keep(self.answers, asked, said)
         return said
+
+    def _fitting(self, others: list[Beside], context: torch.Tensor) -> list[Beside]:
+        """As many of them as fit a half of the free memory if each kept all that is read; the
+        rest read for themselves, and for others, in their own evaluations."""
+        if not others:
+            return others
+        rows, count = context.shape
+        each = max(1, rows * WholeContexts(self.model).kept(count).bytes)
+        return others[: int(_free_bytes(self.model) / 2 / each)]
+
+
+def _free_bytes(model: Any) -> int:
+    """Of the memory in which a model's cache lies."""
+    import torch
+
+    if model.device.type == "cuda":
+        return int(torch.cuda.mem_get_info(model.device)[0])
+    return memory_bytes()[1]
 
 
 def _answered(
