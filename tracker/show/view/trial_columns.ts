@@ -34,6 +34,15 @@ export interface TrialColumn {
 /** What every table shows of a trial, whatever the front is of. */
 const ALWAYS = ["latency_ms", "size_bytes", "memory_bytes"];
 
+/** The same where trials were run and none was measured in a runtime: those columns would be empty. */
+function always(rows: readonly TrialRow[]): string[] {
+  const finished = rows.filter(({ state, baseline }) => state === "completed" && !baseline);
+  const timed = finished.length === 0 || rows.some(({ figures }) =>
+    Object.keys(figures).some((name) => metricOf(name)?.in_runtime === true)
+  );
+  return timed ? ALWAYS : ALWAYS.filter((name) => metricOf(name)?.in_runtime !== true);
+}
+
 /** What is measured of some trials alone and no front is of: shown where one has it. */
 function seldom(rows: readonly TrialRow[]): string[] {
   return METRICS.filter(({ column, objective }) => column && !objective)
@@ -81,7 +90,7 @@ function figureColumns({ rows, spec }: Shown): TrialColumn[] {
       sort: (row) => row.perplexity?.value ?? null,
     });
   }
-  for (const name of [...ALWAYS, ...costs, ...seldom(rows)]) {
+  for (const name of [...always(rows), ...costs, ...seldom(rows)]) {
     const metric = knownMetric(name, "metric");
     if (name === "size_bytes" && parametersDiffer(rows)) {
       columns.push({
