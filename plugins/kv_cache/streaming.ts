@@ -52,10 +52,13 @@ export default defineMethod({
     },
   }),
   seed: (boldness, facts) => ({ sinks: 4, window: firstTokens(facts, boldness) }),
-  keeping: (budget) =>
-    budget < 1
-      ? { refused: "its window is a number of tokens: give budgets in tokens" }
-      : { sinks: 4, window: budget - 4 },
+  keeping(budget) {
+    if (budget < 1) {
+      return { refused: "its window is a number of tokens: give budgets in tokens" };
+    }
+    const sinks = Math.max(0, Math.min(4, budget - TOKENS.minimum)); // a window has a least length
+    return { sinks, window: budget - sinks };
+  },
   next: (params, finding, facts) => {
     const window = otherTokens(params.window, finding);
     return window !== null && evicts({ ...params, window }, facts).ok

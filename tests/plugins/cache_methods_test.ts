@@ -135,3 +135,21 @@ Deno.test("codes are of what stays after a prompt; their bits go up and down fro
   assert.equal(kvQuant.next(knobs, "kept", facts)!["code_bits"], 2);
   assert.equal(kvQuant.next({ ...knobs, code_bits: 4 }, "lost", facts), null);
 });
+
+Deno.test("a sweep's budget is what a method keeps, in tokens and as a share", () => {
+  const kept = (name: string, budget: number) => {
+    const { method } = entries.find((one) => one.method.name === name)!;
+    const params = method.keeping?.(budget) ?? { refused: "it has no budget" };
+    if ("refused" in params) return params.refused;
+    assert.equal(reason(name, params), "");
+    const [action] = resolveActions([{ agent: "kv_cache", method: name, params }], entries, facts);
+    return method.leaves(action!.params, facts).model.cache?.kept_tokens?.mean;
+  };
+  const budgeted = entries.map(({ method }) => method.name).filter((name) => name !== "kv_quant");
+  for (const name of budgeted) {
+    for (const budget of [16, 64, 512]) assert.equal(kept(name, budget), budget, name);
+    if (name !== "streaming") assert.equal(kept(name, 0.25), 512, name);
+  }
+  assert.match(String(kept("streaming", 0.25)), /give budgets in tokens/);
+  assert.equal(kept("kv_quant", 64), "it has no budget");
+});
