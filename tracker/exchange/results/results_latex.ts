@@ -41,7 +41,9 @@ export function resultsLatex(
   const { tasks, rows, model, untold } = table;
   const best = bestRows(table);
   const marks = marksOf(compared);
-  const head = ["Method", "Budget", ...tasks.map(({ task }) => task), "Avg"].map(escapeTex);
+  const averaged = rows.some(({ average }) => average !== null);
+  const names = tasks.map(({ task }) => task);
+  const head = ["Method", "Budget", ...names, ...(averaged ? ["Avg"] : [])].map(escapeTex);
   const shown = (row: ResultRow, text: string, at: number) =>
     best.has(`${row.trial_id} ${at}`) ? `\\textbf{${text}}` : text;
   const lines = rows.map((row) => {
@@ -54,7 +56,8 @@ export function resultsLatex(
       ? "--"
       : shown(row, (100 * row.average).toFixed(1), tasks.length);
     const budget = row.budget === ENDLESS ? "$\\infty$" : escapeTex(row.budget);
-    return `    ${[escapeTex(row.method), budget, ...figures, average].join(" & ")} \\\\`;
+    const cells = [escapeTex(row.method), budget, ...figures, ...(averaged ? [average] : [])];
+    return `    ${cells.join(" & ")} \\\\`;
   });
   const guessing = untold.length === 0
     ? ""
@@ -73,7 +76,7 @@ export function resultsLatex(
   \\label{tab:caches}
   \\footnotesize
   \\setlength{\\tabcolsep}{3pt}
-  \\sbox0{\\begin{tabular}{ll${"r".repeat(tasks.length + 1)}}
+  \\sbox0{\\begin{tabular}{ll${"r".repeat(head.length - 2)}}
     \\toprule
     ${head.join(" & ")} \\\\
     \\midrule

@@ -37,9 +37,10 @@ const ALWAYS = ["latency_ms", "size_bytes", "memory_bytes"];
 /** The same where trials were run and none was measured in a runtime: those columns would be empty. */
 function always(rows: readonly TrialRow[]): string[] {
   const finished = rows.filter(({ state, baseline }) => state === "completed" && !baseline);
-  const timed = finished.length === 0 || rows.some(({ figures }) =>
-    Object.keys(figures).some((name) => metricOf(name)?.in_runtime === true)
-  );
+  const timed = finished.length === 0 ||
+    rows.some(({ figures }) =>
+      Object.keys(figures).some((name) => metricOf(name)?.in_runtime === true)
+    );
   return timed ? ALWAYS : ALWAYS.filter((name) => metricOf(name)?.in_runtime !== true);
 }
 
