@@ -40,7 +40,9 @@ def test_it_keeps_what_kvpress_keeps(press: str, params: Params, architecture: s
 @pytest.mark.parametrize("sinks", [0, 3])
 def test_it_pools_by_the_largest_too_and_keeps_a_share_of_each_prompt(sinks: int) -> None:
     window, kernel, share = 6, 3, 0.3
-    params = Params("share", 512, share, sinks, window, kernel, pool="max")
+    params = Params(
+        budget_in="share", share=share, sinks=sinks, window=window, kernel=kernel, pool="max"
+    )
     found = kept(attach(model_of("llama"), params), tokens())
     reference = model_of("llama")
     reference.set_attn_implementation("eager")
@@ -63,7 +65,7 @@ def test_a_short_prompt_is_kept_whole() -> None:
     own = attach(model_of("llama"), Params(budget=60, window=16))
     assert kept(own, tokens()[:, :60]) == [[list(range(60))] * 2] * 3
     assert kept(own, tokens()[:, :5]) == [[list(range(5))] * 2] * 3
-    shared = attach(model_of("llama"), Params("share", share=0.01, sinks=2, window=16))
+    shared = attach(model_of("llama"), Params(budget_in="share", share=0.01, sinks=2, window=16))
     assert kept(shared, tokens()[:, :10]) == [[list(range(10))] * 2] * 3
     assert kept(shared, tokens()) == [[[0, 1, *range(104, 120)]] * 2] * 3
 
