@@ -51,6 +51,13 @@ const DRAWN: readonly Drawn[] = [
      ORDER BY t.number`,
   ),
   of(
+    "cacheByContext",
+    "What is left of contexts by their length, and what a sample takes",
+    `SELECT t.readable_id, t.methods, s.context_tokens, s.kv_bytes, s.seconds
+     FROM samples s JOIN trial_summary t USING (study_id, trial_id)
+     WHERE s.study_id = $id AND s.fidelity = '${FULL}' AND s.context_tokens IS NOT NULL`,
+  ),
+  of(
     "flips",
     "Answers that were lost and gained",
     `SELECT kept_by, lost_by, task, fidelity, count(*) AS n FROM flips WHERE study_id = $id AND fidelity = '${FULL}'

@@ -1,3 +1,4 @@
+import { cacheByContext } from "./figures/cache_by_context.ts";
 import { energy } from "./figures/energy.ts";
 import { flips } from "./figures/flips.ts";
 import { hypervolume } from "./figures/hypervolume.ts";
@@ -35,5 +36,5 @@ export { figureText } from "./ground/svg.ts";
 export const figures = {
   ...{ pareto, hypervolume, recipes, retention, knobEffects, knobImportance },
   ...{ layerSensitivity, layerMix, flips, roofline, memory, energy, lossCurves },
-  ...{ lineage, phases, rateDistortion, qualityByRatio, qualityByCache, needleMap },
+  ...{ lineage, phases, rateDistortion, qualityByRatio, qualityByCache, needleMap, cacheByContext },
 } as const;

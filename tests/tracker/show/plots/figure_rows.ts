@@ -101,6 +101,20 @@ const layers = ["tune", "round"].flatMap((format, f) =>
   ).flat()
 );
 
+/** Contexts of three lengths, whole and of a budget. */
+const contexts = ["baseline", "s01-snapkv-128"].flatMap((readable_id, t) =>
+  [256, 512, 1024].flatMap((tokens, l) =>
+    [0, 1].map((i) => ({
+      ...{
+        readable_id,
+        methods: t === 0 ? "baseline" : "snapkv",
+        context_tokens: BigInt(tokens + i),
+      },
+      ...{ kv_bytes: BigInt(46_080 * (t === 0 ? tokens : 128)), seconds: 0.002 * tokens + l / 10 },
+    }))
+  )
+);
+
 /** Needles of two trials at three lengths and five depths. */
 const needles = ["baseline", "s01-streaming-64"].flatMap((readable_id, t) =>
   [512, 1024, 2048].flatMap((length, l) =>
@@ -227,5 +241,6 @@ export const ROWS: Record<keyof typeof figures, readonly [readonly object[], obj
   rateDistortion: [trials],
   qualityByCache: [caches],
   needleMap: [needles],
+  cacheByContext: [contexts],
   qualityByRatio: [attempts],
 };
