@@ -1,6 +1,8 @@
 import { z } from "zod";
 import type { Recommendation } from "../advice/recommend.ts";
 import type { RunNeeds } from "../contract/run_needs.ts";
+import { openStudy } from "../loop/open_study.ts";
+import type { Study } from "../loop/study.ts";
 import type { StudyInput, StudyPorts, StudyResult } from "../loop/study_input.ts";
 import type { Artifact } from "../schemas/artifact.ts";
 import type { Endpoint } from "../schemas/endpoint.ts";
@@ -114,6 +116,8 @@ export interface RunKindGiven<R extends RunRequest = RunRequest> {
   asks?(request: R): Asking;
   /** How its benchmarks are told apart where its figures are kept elsewhere; default: all are the core. */
   benchmarks?(request: R): NamedBenchmarks;
+  /** Opens it, or takes it up again, to be driven by its loop or by hand; default: `openStudy`. */
+  open?(input: StudyInput & { readonly request: R }, ports: StudyPorts): Promise<Study>;
   /** Runs it to its end, or goes on with one that was stopped. */
   drive(input: StudyInput & { readonly request: R }, ports: RunPorts): Promise<StudyResult>;
   /** What it recommends, as far as it came; null: it never chooses. */
@@ -166,6 +170,7 @@ export function defineKind<const N extends string, P extends z.ZodRawShape>(
     actions,
     asks: () => ({}),
     benchmarks: () => ({ core: null, groups: [] }),
+    open: (input, ports) => openStudy(input, ports, given.needs),
     ...given,
     name: name as R["kind"],
     plan: Object.keys(plan),

@@ -1,5 +1,4 @@
 import { type Calls, callsOf } from "./calls_by_hand.ts";
-import { SEARCH_NEEDS } from "./needs.ts";
 import { unknownName, UsageError } from "../../errors.ts";
 import { Action, type ActionInput } from "../../schemas/action.ts";
 import { isDecisive } from "../../schemas/fidelity.ts";
@@ -12,7 +11,7 @@ import { closeSearch } from "../../loop/end/close_study.ts";
 import { closeTrial, endingOf } from "../../loop/draft.ts";
 import { begin, learn, measure } from "../../loop/episode.ts";
 import { finishHeld } from "../../loop/rungs/climb_rungs.ts";
-import { openStudy } from "../../loop/open_study.ts";
+import { kindOf } from "../request.ts";
 import { type Proposal, propose } from "../../loop/propose.ts";
 import { ensureBaseline } from "../../loop/run_baseline.ts";
 import {
@@ -111,7 +110,7 @@ const LEFT: Stop = { stop: "cancelled", message: "The study was left before its 
  * up ends as it had ended before.
  */
 export async function openByHand(input: StudyInput, ports: StudyPorts): Promise<StudyByHand> {
-  const study = await openStudy(input, ports, SEARCH_NEEDS);
+  const study = await kindOf(input.request).open(input, ports);
   study.limits_hold = false;
   const calls = callsOf<StudyResult>(study);
   /** Why the coordinator's episodes are over. */

@@ -9,7 +9,7 @@ import { defineKind, TRIALS_SHOWN } from "../run_kind.ts";
 import { cacheMethod, cellsOf, namedMethod } from "./cells.ts";
 import { SWEEP_NEEDS } from "./needs.ts";
 import { SweepPlan } from "./plan.ts";
-import { runSweep } from "./run_sweep.ts";
+import { openSweep, runSweep } from "./run_sweep.ts";
 
 /** What an answer about caches is told in, where the document asks for no other front. */
 const COST = "context_kv_bytes";
@@ -26,6 +26,7 @@ export const sweep = defineKind("sweep", plan, {
   shown: TRIALS_SHOWN,
   spec: (request, facts, plugins) => sweepSpec(request, request.sweep, facts, plugins),
   actions: ({ sweep }) => asked(sweep),
+  open: (input, ports) => openSweep(input, input.request.sweep, ports),
   drive: (input, ports) => runSweep(input, input.request.sweep, ports),
   choose: recommend,
 });

@@ -11,5 +11,5 @@ export const SWEEP_NEEDS: RunNeeds = {
   constraints: true,
   limits: true,
   side_by_side: true,
-  not_by_hand: "its cells are in its document: call run(), which goes on where it stopped",
+  not_by_hand: null,
 };

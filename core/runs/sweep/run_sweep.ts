@@ -1,6 +1,7 @@
 import { closeSearch } from "../../loop/end/close_study.ts";
 import { openStudy } from "../../loop/open_study.ts";
 import { ensureBaseline } from "../../loop/run_baseline.ts";
+import type { Study } from "../../loop/study.ts";
 import type { StudyInput, StudyPorts, StudyResult } from "../../loop/study_input.ts";
 import { search } from "../../loop/turn.ts";
 import { cellsOf } from "./cells.ts";
@@ -16,17 +17,26 @@ export async function runSweep(
   plan: SweepPlan,
   ports: StudyPorts,
 ): Promise<StudyResult> {
-  const { methods, facts } = input;
-  const cells = cellsOf(plan, methods, facts);
-  // What its plan names is all that is tried.
+  const study = await openSweep(input, plan, ports);
+  const cells = cellsOf(plan, input.methods, input.facts).length;
+  const stop = await ensureBaseline(study) ?? await search(study);
+  const whole = stop.stop === "exhausted"
+    ? { stop: "end_of_plan" as const, message: `All ${cells} cells of the sweep are run.` }
+    : stop;
+  return await closeSearch(study, whole);
+}
+
+/** Opens a sweep: what its plan names is all that is tried. */
+export async function openSweep(
+  input: StudyInput,
+  plan: SweepPlan,
+  ports: StudyPorts,
+): Promise<Study> {
+  const cells = cellsOf(plan, input.methods, input.facts);
   const study = await openStudy({ ...input, samplers: [] }, ports, SWEEP_NEEDS);
   study.queue.splice(0, Infinity, ...cells.map((actions) => ({ actions, origin: ORIGIN })));
   study.refused.splice(0);
-  const stop = await ensureBaseline(study) ?? await search(study);
-  const whole = stop.stop === "exhausted"
-    ? { stop: "end_of_plan" as const, message: `All ${cells.length} cells of the sweep are run.` }
-    : stop;
-  return await closeSearch(study, whole);
+  return study;
 }
 
 const ORIGIN = { sampler: "sweep", mode: "user", reason: "a cell of the sweep" } as const;
