@@ -331,7 +331,9 @@ function trialByHand(study: Study, draft: Draft, calls: Calls<StudyResult>): Tri
         if (draft.trial.fidelity === null) {
           refuse("learn from", "it is not evaluated: call evaluate()");
         }
-        if (!isTimed(draft)) refuse("learn from", "its speed is not measured: call measure()");
+        if (study.needs.timed && !isTimed(draft)) {
+          refuse("learn from", "its speed is not measured: call measure()");
+        }
       }
       return await make("learn from", () => learn(study, draft));
     },

@@ -1,5 +1,12 @@
 import assert from "node:assert/strict";
-import { kindOf, type Method, type RunPorts, StudyRequest, UsageError } from "../../../core/mod.ts";
+import {
+  kindOf,
+  type Method,
+  openByHand,
+  type RunPorts,
+  StudyRequest,
+  UsageError,
+} from "../../../core/mod.ts";
 import { cellsOf } from "../../../core/runs/sweep/cells.ts";
 import { SweepPlan } from "../../../core/runs/sweep/plan.ts";
 import { methods, plugins, smallFacts } from "../spec_fixtures.ts";
@@ -84,4 +91,23 @@ Deno.test("a sweep measures the baseline and each cell on all samples, and times
     ...["8", "4", "3"].map((bits) => `evaluate ${bits} full`),
   ]);
   assert.ok(!calls.some((one) => one.startsWith("speed")));
+});
+
+Deno.test("a sweep by hand proposes its cells, and learns from one that nobody timed", async () => {
+  const strategies = { sweep: { methods: ["choose"], budgets: [8, 4] } };
+  const made = world(strategies as object, { methods: known });
+  const request = StudyRequest.parse({ model_name: "small", dataset: "words", ...strategies });
+  const spec = kindOf(request).spec(request, facts, { ...plugins, methods: known });
+  const input = { ...made.input({ methods: known, spec }), request };
+  const hand = await openByHand(input, made.ports);
+  await hand.baseline();
+  const proposal = await hand.propose();
+  assert.equal(proposal?.resolved[0]!.params["bits"], 8);
+  const one = await hand.begin(proposal!);
+  await one.apply();
+  await one.evaluate();
+  assert.equal((await one.learn()).state, "completed");
+  assert.equal((await hand.episode())?.actions[0]!.params["bits"], 4);
+  assert.equal(await hand.episode(), null);
+  await hand.close();
 });
