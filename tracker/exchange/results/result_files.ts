@@ -1,7 +1,7 @@
 import { FULL, type SampleResult } from "../../../core/mod.ts";
 import type { RecordedStudy, RecordedTrial } from "../../lab/recorded_trial.ts";
 import { FULL_CACHE, type ResultRow, type ResultTable } from "../../show/sweep/result_table.ts";
-import { resultNotes, resultsMarkdown } from "../../show/sweep/results_markdown.ts";
+import { resultsMarkdown } from "../../show/sweep/results_markdown.ts";
 import type { StudyView } from "../../show/view/study_view.ts";
 import { comparedRows, type SamplesByTrial, verdictOn } from "./compared_rows.ts";
 import { resultsLatex } from "./results_latex.ts";
@@ -164,6 +164,6 @@ export function resultFiles(sources: ResultSources): Record<string, string> {
       recommended === undefined ? null : summaryOf(sources, recommended, []).hyperparameters,
     ),
     "analyst/samples.csv": samplesCsv(table, samples),
-    "manager/STATUS.md": managerPage(view, table, resultNotes(table)),
+    "manager/STATUS.md": managerPage(view, table),
   };
 }

@@ -47,8 +47,7 @@ export function samplesCsv({ rows }: ResultTable, samples: SamplesByTrial): stri
 /** Status, what is left and what it took, for whoever plans. */
 export function managerPage(
   { study_id, trials, stop, message, phases, facts, request }: StudyView,
-  { rows, lacking }: ResultTable,
-  notes: readonly string[],
+  { rows, lacking, untold }: ResultTable,
 ): string {
   const spent = trials.flatMap(({ spans }) => spans).reduce((sum, one) => sum + one.seconds, 0);
   const done = trials.filter(({ strategy, state }) => strategy !== null && state === "completed");
@@ -70,8 +69,8 @@ export function managerPage(
         bytes(smallest.kv_bytes)
       } (${smallest.method} ${smallest.budget})`,
     ]),
+    ...(untold.length === 0 ? [] : [`- Benchmarks that decide nothing here: ${untold.join(", ")}`]),
     ...(lacking.length === 0 ? [] : [`- Baselines that were not run: ${lacking.join(", ")}`]),
-    ...notes.map((note) => `- ${note}`),
     "",
   ].join("\n");
 }

@@ -7,8 +7,11 @@ import {
   shownValue,
 } from "./result_table.ts";
 
-/** Lines that say how the table is to be read, a sentence each. */
-export function resultNotes({ tasks, untold, lacking, rows }: ResultTable): string[] {
+/** Lines that say how the table is to be read, a sentence each. `best`: how the best of a budget is marked. */
+export function resultNotes(
+  { tasks, untold, lacking, rows }: ResultTable,
+  best = "is bold",
+): string[] {
   const shares = tasks.filter(({ share }) => share).length;
   const [full, ...cells] = rows;
   const whole = cells.filter(({ kv_bytes }) => kv_bytes !== null && kv_bytes === full?.kv_bytes)
@@ -19,7 +22,7 @@ export function resultNotes({ tasks, untold, lacking, rows }: ResultTable): stri
     "included; bytes are counted from the tensors that are kept.",
     `Of at most ${measured} samples a benchmark${
       shares > 0 ? "; scores in percent, Avg over those" : ""
-    }; the best of each budget is bold.`,
+    }; the best of each budget ${best}.`,
     ...(whole.length === 0 ? [] : [
       `Nothing was cut by ${whole.join(", ")}: no context is longer than the budget.`,
     ]),

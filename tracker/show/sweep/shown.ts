@@ -1,7 +1,7 @@
 import type { OwnShown } from "../kinds/own_shown.ts";
 import { heading, list, table } from "../reports/blocks.ts";
 import { bytes } from "../view/number_text.ts";
-import { resultTable, shownValue } from "./result_table.ts";
+import { bestRows, type ResultRow, resultTable, shownValue } from "./result_table.ts";
 import { headed, resultNotes, resultsMarkdown } from "./results_markdown.ts";
 
 const RESULTS = "RESULTS.md";
@@ -12,16 +12,20 @@ export const sweepShown: OwnShown = {
     const found = resultTable(view);
     if (found === null || found.tasks.length === 0) return [];
     const { tasks, rows } = found;
+    const best = bestRows(found);
+    const mark = (row: ResultRow, at: number) => best.has(`${row.trial_id} ${at}`) ? " *" : "";
     return [
       heading(2, "Methods by budgets"),
       table(
         ["trial", "method", "budget", "KV cache", ...tasks.map(({ task }) => headed(task, found))],
-        rows.map(({ name, method, budget, kv_bytes, cells }) => [
-          ...[name, method, budget, bytes(kv_bytes)],
-          ...cells.map((one, at) => one === null ? "–" : shownValue(one.value, tasks[at]!)),
+        rows.map((row) => [
+          ...[row.name, row.method, row.budget, bytes(row.kv_bytes)],
+          ...row.cells.map((one, at) =>
+            one === null ? "–" : shownValue(one.value, tasks[at]!) + mark(row, at)
+          ),
         ]),
       ),
-      ...list(resultNotes(found)),
+      ...list(resultNotes(found, "has a star")),
     ];
   },
   files(view) {
