@@ -51,9 +51,10 @@ def let_decide(
     queries: torch.Tensor,
     scaling: float,
     rotation: Rotation | None,
+    sums: dict[int | None, torch.Tensor] | None = None,
 ) -> None:
     """Lets a policy choose among the keys that one of the layers it cuts has just read, where it
-    decides now. queries: (B, H, T, D)"""
+    decides now. queries: (B, H, T, D); sums: `Seen.sums` of others that see the same"""
     layer = layers[number]
     decides = not layer.begun or policy.when != "after_prompt"
     layer.begun = True
@@ -71,6 +72,7 @@ def let_decide(
         read=layer.read,
         marks=layer.marks,
         rotation=rotation,
+        **({} if sums is None else {"sums": sums}),
     )
     layer.cut(policy.keep(seen))
     layer.settle()

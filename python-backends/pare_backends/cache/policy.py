@@ -26,7 +26,7 @@ with a mask, for every kind of position that a model may have, and the same for 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 if TYPE_CHECKING:
@@ -72,6 +72,9 @@ class Seen:
     go of as the keys are; a new token's is 0. A decision puts others in their place."""
     rotation: Rotation | None = None
     """How the model turned queries and keys; None: nobody asked."""
+    sums: dict[int | None, torch.Tensor] = field(default_factory=dict)
+    """What `attention_sums` gave of this very pass and layer, by how many rows: several policies
+    that decide of the same queries and keys share it."""
 
 
 class CachePolicy(Protocol):

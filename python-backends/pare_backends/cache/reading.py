@@ -44,10 +44,11 @@ class _Several:
         ]
 
     def keep(self, seen: Seen) -> torch.Tensor:
+        sums: dict[int | None, torch.Tensor] = {}
         for policy, cache in zip(self.policies, self.caches, strict=True):
             layers = kept_layers(cache)
             layers[seen.layer].update(seen.keys, seen.values)
-            let_decide(policy, layers, seen.layer, seen.queries, seen.scaling, seen.rotation)
+            let_decide(policy, layers, seen.layer, seen.queries, seen.scaling, seen.rotation, sums)
         return torch.zeros_like(seen.places, dtype=torch.bool)
 
     def words(self) -> str:
