@@ -18,6 +18,7 @@ from pare_backends.cache.kept import KeptLayer, kept_bytes, kept_tokens
 from pare_backends.cache.method import in_layers
 from pare_backends.cache.policy import policy_of
 from pare_backends.cache.reading import follow, read_context, read_contexts
+from pare_backends.evaluation.packed.shared_prompts import WholeContexts
 from pare_backends.failures import CallFailure
 from pare_backends.kv_cache import expected_attention, h2o
 from pare_backends.kv_cache.streaming import SinksAndWindow
@@ -120,7 +121,7 @@ def test_a_budget_of_the_whole_context_gives_the_models_own_logits(
     assert torch.allclose(follow(own, cache, text(2)[:, CONTEXT:]), wanted, atol=2e-4)
     shared = read_contexts(own, [LastRow(CONTEXT), LastRow(20)], text(2)[:, :CONTEXT])
     for other in shared[:1] * 2:  # what one reads changes nothing of another's state
-        assert torch.allclose(follow(own, other, text(2)[:, CONTEXT:]), wanted, atol=2e-4)
+        assert torch.allclose(follow(own, other.cache, text(2)[:, CONTEXT:]), wanted, atol=2e-4)
 
 
 @torch.no_grad()
@@ -252,3 +253,24 @@ def test_a_rotation_of_neighbouring_features_is_refused_where_it_must_be_undone(
     own = expected_attention.attach(model, expected_attention.Params(budget=20, window=0))
     with pytest.raises(CallFailure, match="Cannot undo how Cohere2RotaryEmbedding turns queries"):
         read_context(own, oracle_tokens()[:, :CONTEXT] % 60)
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("architecture", ["llama", *MIXED])
+def test_bytes_of_a_whole_context_are_those_of_the_cache_that_reading_it_makes(
+    architecture: str,
+) -> None:
+    config = MIXED[architecture][0]() if architecture in MIXED else t.LlamaConfig(**llama_like(100))
+    model = made(config)
+    for count in (1, 7, CONTEXT):
+        cache = model(text()[:, :count], use_cache=True, logits_to_keep=1).past_key_values
+        told = WholeContexts(model).kept(count)
+        assert told is not None and told.bytes == kept_bytes(cache), count
+        assert told.tokens == kept_tokens(cache).mean == count
+    if architecture == "llama":
+        streaming = attach_policy(made(config), SinksAndWindow(4, 16))
+        told = WholeContexts(streaming).kept(CONTEXT)
+        cache = read_context(streaming, text()[:, :CONTEXT])
+        assert told is not None and (told.tokens, told.bytes) == (20, kept_bytes(cache))
+        params = h2o.Params(budget=20, evicts="each_token")
+        assert WholeContexts(h2o.attach(made(config), params)).kept(CONTEXT) is None

@@ -149,7 +149,7 @@ def test_beside_others_it_keeps_of_a_prompt_what_it_keeps_alone(proposed: dict[s
         return
     assert policy is not None
     other = LastRow(30)
-    shared = read_contexts(own, [other, policy, other], rows()[:, :CONTEXT])[1]
+    shared = read_contexts(own, [other, policy, other], rows()[:, :CONTEXT])[1].cache
     alone = read_context(own, rows()[:, :CONTEXT])
     for one, wanted in zip(shared.layers, alone.layers, strict=True):
         assert torch.equal(one.places, wanted.places)

@@ -14,7 +14,7 @@ from transformers.cache_utils import DynamicSlidingWindowLayer
 from transformers.integrations.sdpa_attention import sdpa_attention_forward
 
 from pare_backends.cache.kept import KeptLayer, kept_layers
-from pare_backends.cache.policy import CachePolicy, Seen
+from pare_backends.cache.policy import CachePolicy, Seen, Sums
 from pare_backends.cache.rotation import Rotation
 
 NAME = "pare"
@@ -51,7 +51,7 @@ def let_decide(
     queries: torch.Tensor,
     scaling: float,
     rotation: Rotation | None,
-    sums: dict[int | None, torch.Tensor] | None = None,
+    sums: Sums | None = None,
 ) -> None:
     """Lets a policy choose among the keys that one of the layers it cuts has just read, where it
     decides now. queries: (B, H, T, D); sums: `Seen.sums` of others that see the same"""

@@ -316,11 +316,16 @@ def kept_tokens(cache: Any) -> KeptTokens:
 
 def kept_bytes(cache: Any) -> int:
     """Bytes of the memory behind a cache's keys and values, behind what a policy notes of them, and
-    behind the states of linear attention: of a view into a longer tensor all of it counts."""
+    behind the states of linear attention: of a view into a longer tensor all of it counts. Of a
+    layer with a window the window alone: what is longer behind it goes with the next token."""
     held: list[Any] = []
+    windows = 0
     for layer in cache.layers:
         if isinstance(layer, LinearAttentionLayer):
             held += [*layer.conv_states.values(), *layer.recurrent_states.values()]
+        elif isinstance(layer, DynamicSlidingWindowLayer):
+            states: tuple[Any, Any] = (layer.keys, layer.values)
+            windows += sum(int(one.numel() * one.element_size()) for one in states)
         else:
             held += layer.held() if isinstance(layer, KeptLayer) else [layer.keys, layer.values]
-    return sum(state.untyped_storage().nbytes() for state in held if state is not None)
+    return windows + sum(state.untyped_storage().nbytes() for state in held if state is not None)

@@ -25,7 +25,9 @@ with a mask, for every kind of position that a model may have, and the same for 
 
 from __future__ import annotations
 
+import time
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
@@ -46,6 +48,26 @@ LATENT = (
 """Why some models' caches are not cut."""
 ATTRIBUTE = "pare_cache_policy"
 """Of a model: the policy that it runs with."""
+
+
+class Sums:
+    """Sums of attention by how many rows they are over, each made once."""
+
+    def __init__(self) -> None:
+        self._made: dict[int | None, tuple[torch.Tensor, float]] = {}
+        self.saved = 0.0
+        """Seconds that would have been spent where each who asked had made its own."""
+
+    def of(self, rows: int | None, make: Callable[[], torch.Tensor]) -> torch.Tensor:
+        """Those over so many rows. They are shared: nobody writes into them."""
+        if rows in self._made:
+            found, seconds = self._made[rows]
+            self.saved += seconds
+            return found
+        started = time.perf_counter()
+        found = make()
+        self._made[rows] = (found, time.perf_counter() - started)
+        return found
 
 
 @dataclass(frozen=True)
@@ -72,9 +94,9 @@ class Seen:
     go of as the keys are; a new token's is 0. A decision puts others in their place."""
     rotation: Rotation | None = None
     """How the model turned queries and keys; None: nobody asked."""
-    sums: dict[int | None, torch.Tensor] = field(default_factory=dict)
-    """What `attention_sums` gave of this very pass and layer, by how many rows: several policies
-    that decide of the same queries and keys share it."""
+    sums: Sums = field(default_factory=Sums)
+    """What `attention_sums` gave of this very pass and layer: several policies that decide of the
+    same queries and keys share it."""
 
 
 class CachePolicy(Protocol):

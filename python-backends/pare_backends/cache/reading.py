@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -12,7 +14,7 @@ from pare_backends.cache.attach import running_with
 from pare_backends.cache.attention import let_decide
 from pare_backends.cache.codes import Coder
 from pare_backends.cache.kept import KeptLayer, forked, kept_cache, kept_layers
-from pare_backends.cache.policy import CachePolicy, Seen, When, policy_of
+from pare_backends.cache.policy import CachePolicy, Seen, Sums, When, policy_of
 
 
 @torch.no_grad()
@@ -30,6 +32,15 @@ def read_context(model: Any, tokens: torch.Tensor) -> Any:
     return cache
 
 
+@dataclass(frozen=True)
+class ContextRead:
+    """What one policy kept of a context that several read together."""
+
+    cache: Any
+    seconds: float
+    """That the reading and its own decision would have taken alone."""
+
+
 class _Several:
     """A policy that reads a prompt for others: each decides of the same queries and keys, into a
     cache of its own. It keeps nothing itself."""
@@ -42,13 +53,23 @@ class _Several:
         self.caches = [
             kept_cache(DynamicCache(config=model.config), one, model.config) for one in policies
         ]
+        self.decided = [0.0 for _ in policies]
+        """Seconds of each one's decisions, what it took over of another's counted in."""
+        self.spent = 0.0
+        """Of all decisions together."""
 
     def keep(self, seen: Seen) -> torch.Tensor:
-        sums: dict[int | None, torch.Tensor] = {}
-        for policy, cache in zip(self.policies, self.caches, strict=True):
+        sums = Sums()
+        _wait_for(seen.keys)
+        for number, (policy, cache) in enumerate(zip(self.policies, self.caches, strict=True)):
+            started, saved = time.perf_counter(), sums.saved
             layers = kept_layers(cache)
             layers[seen.layer].update(seen.keys, seen.values)
             let_decide(policy, layers, seen.layer, seen.queries, seen.scaling, seen.rotation, sums)
+            _wait_for(seen.keys)
+            took = time.perf_counter() - started
+            self.spent += took
+            self.decided[number] += took + sums.saved - saved
         return torch.zeros_like(seen.places, dtype=torch.bool)
 
     def words(self) -> str:
@@ -56,22 +77,36 @@ class _Several:
 
 
 @torch.no_grad()
-def read_contexts(model: Any, policies: Sequence[CachePolicy], tokens: torch.Tensor) -> list[Any]:
+def read_contexts(
+    model: Any, policies: Sequence[CachePolicy], tokens: torch.Tensor
+) -> list[ContextRead]:
     """The caches of a context after the decision of each of several policies, from one pass: what
     `read_context` gives under each. All of them decide after the prompt, of full attention.
 
     tokens: (B, T) int64, of a model that has such a policy
     """
     several = _Several(model, policies)
+    started = time.perf_counter()
     with running_with(model, several):
         read = read_context(model, tokens)
+    _wait_for(tokens)
+    reading = time.perf_counter() - started - several.spent
     for cache in several.caches:
         for index, layer in enumerate(forked(read).layers):
             if not isinstance(layer, KeptLayer):  # one that no policy cuts, such as a window's
                 cache.layers[index] = layer
             else:
                 cache.layers[index].begun = True
-    return several.caches
+    return [
+        ContextRead(cache, reading + decided)
+        for cache, decided in zip(several.caches, several.decided, strict=True)
+    ]
+
+
+def _wait_for(states: torch.Tensor) -> None:
+    """Until a GPU has computed what it was asked: a clock tells nothing before."""
+    if states.is_cuda:
+        torch.cuda.synchronize(states.device)
 
 
 @torch.no_grad()

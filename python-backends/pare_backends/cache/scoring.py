@@ -17,14 +17,15 @@ def attention_sums(seen: Seen, last: int | None = None) -> torch.Tensor:
 
     last: so many of them; None: all. returns: (B, H, S) float32, of each query head
     """
-    if last not in seen.sums:
-        sums = seen.queries.new_zeros(
-            (*seen.queries.shape[:2], seen.keys.shape[-2]), dtype=torch.float32
-        )
+
+    def make() -> torch.Tensor:
+        shape = (*seen.queries.shape[:2], seen.keys.shape[-2])
+        sums = seen.queries.new_zeros(shape, dtype=torch.float32)
         for rows in attention_rows(seen, last):
             sums += rows.sum(dim=-2)
-        seen.sums[last] = sums
-    return seen.sums[last]
+        return sums
+
+    return seen.sums.of(last, make)
 
 
 def attention_rows(seen: Seen, last: int | None = None) -> Iterator[torch.Tensor]:

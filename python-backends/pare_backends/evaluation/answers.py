@@ -76,8 +76,9 @@ class Answers:
         if self._path is None:
             return
         line = json.dumps([self._key(asked), answer, seconds], allow_nan=False) + "\n"
-        with self._writing, self._path.open("a", encoding="utf-8") as file:
-            file.write(line)
+        # In one write: two evaluations may add to a file, and neither cuts the other's line.
+        with self._writing, self._path.open("ab", buffering=0) as file:
+            file.write(line.encode())
 
     def _key(self, asked: Any) -> str:
         text = json.dumps([self._machine, asked], separators=(",", ":"))

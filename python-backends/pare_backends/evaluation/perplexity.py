@@ -169,7 +169,7 @@ def ask_windows(asking: TaskRows, reader: TextReader) -> AskedTask:
     )
 
 
-def _kept_whole(model: Any, context: int) -> Kept:
+def _kept_whole(model: Any, context: int) -> Kept | None:
     from pare_backends.evaluation.packed.shared_prompts import WholeContexts
 
     return WholeContexts(model).kept(context)

@@ -8,12 +8,19 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import astuple, dataclass
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from pare_backends.cache.attach import KeepsAll, running_with
-from pare_backends.cache.kept import kept_bytes, kept_tokens
-from pare_backends.cache.policy import ByPlace, CachePolicy, chooses_by_content, policy_of
-from pare_backends.cache.reading import read_contexts
+from pare_backends.cache.kept import KeptLayer, kept_bytes, kept_tokens
+from pare_backends.cache.policy import (
+    ByPlace,
+    CachePolicy,
+    chooses_by_content,
+    policy_of,
+    shares_prompts,
+)
+from pare_backends.cache.reading import ContextRead, read_contexts
 from pare_backends.evaluation.answers import Answers
 from pare_backends.failures import CallFailure
 from pare_backends.machine import memory_bytes
@@ -55,39 +62,63 @@ class WholeContexts:
 
     def __init__(self, model: Any) -> None:
         self._model = model
-        self._layers: list[tuple[int, int | None]] | None = None
+        self._layers: list[_LayerBytes] | None = None
 
-    def kept(self, count: int) -> Kept:
-        """Of a context of so many tokens."""
+    def kept(self, count: int) -> Kept | None:
+        """Of a context of so many tokens. None: a policy chooses by content within it, so that only
+        its reading would tell."""
+        policy, seen = policy_of(self._model), count
+        if policy is not None and not shares_prompts(policy) and not isinstance(policy, ByPlace):
+            return None
         if count == 0:
             return Kept(0, 0.0, 0)
         if self._layers is None:
-            self._layers = _bytes_a_token(self._model)
-        policy, seen = policy_of(self._model), count
+            self._layers = _layers_of(self._model)
         if isinstance(policy, ByPlace):
             import torch
 
             seen = int(policy.sees(torch.tensor([count - 1]), torch.arange(count)).sum())
-        held = [seen if most is None else min(seen, most) for _, most in self._layers]
-        total = sum(tokens * size for tokens, (size, _) in zip(held, self._layers, strict=True))
-        return Kept(count, sum(held) / len(held), total)
+        total = sum(one.bytes(seen if one.cut else count) for one in self._layers)
+        return Kept(count, float(seen), total)
 
 
-def _bytes_a_token(model: Any) -> list[tuple[int, int | None]]:
-    """Bytes of one token in each layer's cache, and the most tokens that it holds; None: all."""
+@dataclass(frozen=True)
+class _LayerBytes:
+    """A layer's bytes after one token, and what each further one adds."""
+
+    first: int
+    more: int
+    most: int | None
+    """Tokens that it keeps at most; None: all."""
+    cut: bool
+    """A policy may let go of some."""
+
+    def bytes(self, tokens: int) -> int:
+        """After so many tokens that it could keep."""
+        held = tokens if self.most is None else min(tokens, self.most)
+        return self.first + self.more * (held - 1)
+
+
+def _layers_of(model: Any) -> list[_LayerBytes]:
+    """Counted from the tensors of a cache of one token and of two."""
     import torch
-    from transformers.cache_utils import DynamicCache
+    from transformers.cache_utils import DynamicCache, DynamicLayer
 
-    token = torch.zeros((1, 1), dtype=torch.int64, device=model.device)
     whole = running_with(model, KeepsAll()) if chooses_by_content(model) else nullcontext()
+    sizes: list[list[int]] = []
+    layers: list[Any] = []
     with torch.no_grad(), whole:
-        cache = model(token, past_key_values=DynamicCache(config=model.config)).past_key_values
+        for count in (1, 2):
+            tokens = torch.zeros((1, count), dtype=torch.int64, device=model.device)
+            cache = DynamicCache(config=model.config)
+            layers = model(tokens, past_key_values=cache, logits_to_keep=1).past_key_values.layers
+            sizes.append([kept_bytes(SimpleNamespace(layers=[layer])) for layer in layers])
     found = []
-    for layer in cache.layers:
+    for layer, first, second in zip(layers, *sizes, strict=True):
         window = getattr(layer, "sliding_window", None)
-        size = sum(state.numel() * state.element_size() for state in (layer.keys, layer.values))
-        # One more is read beside those that a window keeps.
-        found.append((size, None if window is None else max(1, window - 1)))
+        most = None if window is None else max(1, window - 1)  # the next token is one more
+        cut = isinstance(layer, KeptLayer) or type(layer) is DynamicLayer
+        found.append(_LayerBytes(first, second - first, most, cut))
     return found
 
 
@@ -131,15 +162,13 @@ class SharedPrompts:
         policy = policy_of(self.model)
         if policy is None:
             raise TypeError("a model without a policy keeps all that it reads")
-        started = time.perf_counter()
         policies = [policy, *(one.policy for one in others)]
-        cache, *caches = read_contexts(self.model, policies, context)
-        reading = time.perf_counter() - started
+        own, *reads = read_contexts(self.model, policies, context)
         for other in others:
             with suppress(CallFailure), running_with(self.model, other.policy):
-                said = _answered(then, caches.pop(0), context, reading)
+                said = _answered(then, reads.pop(0), context)
                 _keep(other.answers, asked, said)
-        said = _answered(then, cache, context, reading)
+        said = _answered(then, own, context)
         _keep(self.answers, asked, said)
         return said
 
@@ -149,7 +178,8 @@ class SharedPrompts:
         if not others:
             return others
         rows, count = context.shape
-        each = max(1, rows * WholeContexts(self.model).kept(count).bytes)
+        whole = WholeContexts(self.model).kept(count)
+        each = max(1, rows * whole.bytes) if whole is not None else 1
         return others[: int(_free_bytes(self.model) / 2 / each)]
 
 
@@ -162,13 +192,11 @@ def _free_bytes(model: Any) -> int:
     return memory_bytes()[1]
 
 
-def _answered(
-    then: Callable[[Any], Any], cache: Any, context: torch.Tensor, reading: float
-) -> Said:
-    kept = Kept.of(cache, context)  # before `then` reads on in it
+def _answered(then: Callable[[Any], Any], read: ContextRead, context: torch.Tensor) -> Said:
+    kept = Kept.of(read.cache, context)  # before `then` reads on in it
     started = time.perf_counter()
-    answer = then(cache)
-    return Said(answer, kept, reading + time.perf_counter() - started)
+    answer = then(read.cache)
+    return Said(answer, kept, read.seconds + time.perf_counter() - started)
 
 
 def _keep(answers: Answers, asked: Any, said: Said) -> None:
