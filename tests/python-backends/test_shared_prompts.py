@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import importlib
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
+from cache_examples import Keeps
 from evaluation_fixtures import Events, wire_task, words, write_rows
 from test_cut_evaluation import CUT, PARENT, asked, choice_task, write
 from test_evaluate import evaluate
 
-from pare_backends.cache import reading
+from pare_backends.cache import reading, scoring
+from pare_backends.cache.attach import attach_policy
+from pare_backends.cache.policy import Seen
 from pare_backends.calls.evaluate import OriginalModel
 from pare_backends.checkpoint import load_dequantized
 from pare_backends.checkpoint.setting import PACKAGE, Setting, methods_in, write_setting
@@ -268,3 +273,40 @@ def test_no_more_caches_are_held_than_memory_has_room_for(
     assert len(Answers(answers[1])._known) == len(prompts), "the first beside it fits"
     longer = sum(len(lm.tok_encode(one.args[0])) > 0.8 * longest for one in prompts)
     assert len(Answers(answers[2])._known) <= len(prompts) - longer
+
+
+def test_seconds_of_a_shared_reading_are_those_that_each_would_have_taken_alone(
+    model_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Quick(Keeps):
+        def scores(self, seen: Seen) -> torch.Tensor:
+            return -seen.keys.norm(dim=-1)
+
+    class Slow(Quick):
+        def keep(self, seen: Seen) -> torch.Tensor:
+            time.sleep(0.1)
+            return super().keep(seen)
+
+    class BySums(Keeps):
+        def scores(self, seen: Seen) -> torch.Tensor:
+            return scoring.by_key_head(scoring.attention_sums(seen), seen, "kv_head_mean")
+
+    rows = scoring.attention_rows
+
+    def slow_rows(*arguments: Any) -> Any:
+        time.sleep(0.1)
+        return rows(*arguments)
+
+    monkeypatch.setattr(scoring, "attention_rows", slow_rows)
+    model, _ = load_dequantized(model_dir)
+    own = attach_policy(model, Quick(8))
+    layers = model.config.num_hidden_layers
+    slow, first, second, quick = (
+        one.seconds
+        for one in reading.read_contexts(
+            own, [Slow(8), BySums(8), BySums(12), Quick(8)], torch.arange(3, 35)[None]
+        )
+    )
+    assert quick < 0.1 * layers, "others' decisions are not its own"
+    assert slow > 0.1 * layers
+    assert min(first, second) > 0.1 * layers, "who takes sums over would have made them"
