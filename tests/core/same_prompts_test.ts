@@ -70,3 +70,25 @@ Deno.test("settings of the same weights that wait in the queue are asked beside 
     { recipe: "round 8, choose 3", beside: [] },
   ]);
 });
+
+Deno.test("of trials side by side one alone asks what waits for the same prompts", async () => {
+  const known = [...methods, choose];
+  const strategies = [4, 3, 8].map((bits) => ({ actions: [keeping(bits)] }));
+  const made = world({ max_trials: 3, workers: 2, strategies }, { methods: known });
+  const asked: [string, unknown[]][] = [];
+  const second = Promise.withResolvers<void>();
+  const backend = {
+    ...made.backend,
+    async evaluate(...given: Parameters<typeof made.backend.evaluate>) {
+      const [, artifact, , , , beside = []] = given;
+      const bits = /bits":(\d)/.exec(artifact.artifact_id)?.[1] ?? "–";
+      asked.push([bits, beside.map(({ params }) => params["bits"])]);
+      if (bits === "3") second.resolve();
+      if (bits === "4") await second.promise; // the first goes on until the second has begun
+      return await made.backend.evaluate(...given);
+    },
+  };
+  await runStudy(made.input({ methods: known }), { ...made.ports, backend });
+  const first = asked.filter(([bits]) => bits !== "–").slice(0, 2);
+  assert.deepEqual(first, [["4", [8]], ["3", []]]);
+});

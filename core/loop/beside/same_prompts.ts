@@ -16,25 +16,42 @@ function weightsOf({ input }: Study, actions: readonly ResolvedAction[]): string
   return cache?.evict_after === undefined ? null : strategyKey(actions.slice(0, -1));
 }
 
+/** Recipes that an evaluation under way asks beside its own trial: no other one asks them meanwhile. */
+const asked_now = new WeakMap<Study, Set<string>>();
+
 /**
- * What is yet to be run and reads the very same prompts as a trial: recipes of the queue, and trials
- * under way, with the same weights and another setting at their end. Of each, that setting's action.
+ * What waits in the queue and reads the very same prompts as a trial: recipes with the same weights and
+ * another setting at their end. Of each, that setting's action.
  */
-export function besideOf(study: Study, draft: Draft): ResolvedAction[] {
-  const { queue, open, input: { methods, facts } } = study;
-  const weights = weightsOf(study, draft.trial.actions);
-  if (weights === null || draft.trial.strategy === null) return [];
-  const others = [...open].filter((other) => other !== draft && other.trial.fidelity === null)
-    .map(({ trial }) => trial.actions);
-  const queued = queue.slice(0, AT_MOST).map(({ actions }) =>
-    resolveActions(actions, methods, facts)
-  ).filter((actions) =>
-    !study.keys.has(strategyKey(actions)) && checkStrategy(actions, methods, facts).ok
-  );
+function besideOf(study: Study, draft: Draft): Map<string, ResolvedAction> {
+  const { queue, input: { methods, facts } } = study;
   const found = new Map<string, ResolvedAction>();
-  for (const actions of [...others, ...queued]) {
-    if (weightsOf(study, actions) === weights) found.set(strategyKey(actions), actions.at(-1)!);
+  const weights = weightsOf(study, draft.trial.actions);
+  if (weights === null || draft.trial.strategy === null) return found;
+  const taken = asked_now.get(study);
+  for (const { actions: given } of queue.slice(0, AT_MOST)) {
+    const actions = resolveActions(given, methods, facts);
+    const key = strategyKey(actions);
+    if (study.keys.has(key) || taken?.has(key)) continue;
+    if (!checkStrategy(actions, methods, facts).ok) continue;
+    if (weightsOf(study, actions) === weights) found.set(key, actions.at(-1)!);
   }
-  found.delete(strategyKey(draft.trial.actions));
-  return [...found.values()];
+  return found;
+}
+
+/** Evaluates a trial, and asks beside it what waits for the same prompts. */
+export async function evaluateBeside<T>(
+  study: Study,
+  draft: Draft,
+  evaluate: (beside: readonly ResolvedAction[]) => Promise<T>,
+): Promise<T> {
+  const beside = besideOf(study, draft);
+  const taken = asked_now.get(study) ?? new Set();
+  asked_now.set(study, taken);
+  for (const key of beside.keys()) taken.add(key);
+  try {
+    return await evaluate([...beside.values()]);
+  } finally {
+    for (const key of beside.keys()) taken.delete(key);
+  }
 }

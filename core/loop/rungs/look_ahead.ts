@@ -20,7 +20,7 @@ import type { Evaluation, Look, RowsByTask } from "../../ports.ts";
 import { FULL, isDecisive } from "../../schemas/fidelity.ts";
 import { heightOf, isLikelihoodRung, rungNames } from "../../schemas/rungs.ts";
 import { callBackend, endingOf, hintOf, notANumber } from "../draft.ts";
-import { besideOf } from "../beside/same_prompts.ts";
+import { evaluateBeside } from "../beside/same_prompts.ts";
 import { baselineOf, baselineOn, type Draft, type Ending, type Study } from "../study.ts";
 import { endsAt, endsByTask, endsUnlikely, type Looked } from "./ended_early.ts";
 
@@ -58,14 +58,17 @@ async function readParts(
     draft,
     fidelity,
     draft.artifact.artifact_id,
-    () => evaluateBeside(study, draft, fidelity, look),
+    () => evaluateOn(study, draft, fidelity, look),
   );
 }
 
-function evaluateBeside(study: Study, draft: Draft, fidelity: string, look?: Look) {
+function evaluateOn(study: Study, draft: Draft, fidelity: string, look?: Look) {
   const { trial: { trial_id }, artifact } = draft;
-  const beside = besideOf(study, draft);
-  return study.ports.backend.evaluate(trial_id, artifact, fidelity, undefined, look, beside);
+  return evaluateBeside(
+    study,
+    draft,
+    (beside) => study.ports.backend.evaluate(trial_id, artifact, fidelity, undefined, look, beside),
+  );
 }
 
 /** What quality may lose on a rung: the last one is judged by the user's constraint. */
@@ -106,7 +109,7 @@ async function lookAhead(
       draft,
       fidelity,
       `${artifact.artifact_id}, until decided: look ${i + 1}${told}`,
-      () => evaluateBeside(study, draft, fidelity, look),
+      () => evaluateOn(study, draft, fidelity, look),
     );
     if ("ending" in looked) return looked;
     // Tasks that were refused are told of by the whole evaluation.

@@ -10,6 +10,6 @@ export const SWEEP_NEEDS: RunNeeds = {
   front: true,
   constraints: true,
   limits: true,
-  side_by_side: true,
+  side_by_side: false, // its cells share the reading of their prompts, which one process does
   not_by_hand: null,
 };
