@@ -69,7 +69,7 @@ export function comparedRows(
 }
 
 function comparedTasks(
-  { tasks, untold }: ResultTable,
+  { tasks }: ResultTable,
   row: ResultRow,
   other: ResultRow,
   samples: SamplesByTrial,
@@ -77,7 +77,7 @@ function comparedTasks(
 ): ComparedTask[] {
   const of = (one: ResultRow, task: string) =>
     (samples.get(one.trial_id) ?? []).filter((sample) => sample.task === task);
-  const found = tasks.filter(({ task }) => !untold.includes(task)).flatMap(({ task, higher }) => {
+  const found = tasks.filter(({ told }) => told).flatMap(({ task, higher }) => {
     const { pairs } = pairBySample(of(other, task), of(row, task));
     if (pairs.length === 0) return [];
     const random = streamRandom(seed, `bootstrap ${row.trial_id} ${other.trial_id} ${task}`);

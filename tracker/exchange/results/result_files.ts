@@ -111,9 +111,7 @@ function scriptOf(sources: ResultSources, row: ResultRow, folder: string): strin
     "set -eu",
     'here=$(CDPATH= cd -- "$(dirname -- "$0")" && pwd)',
     ...(commit === null ? [] : [`git checkout ${commit}`]),
-    row.method === FULL_CACHE
-      ? `exec npx -y deno task pare run "$here/${up}study.json"`
-      : `exec sh "$here/${up}reproduce.sh" ${row.name}`,
+    `exec sh "$here/${up}reproduce.sh" ${row.name}`,
     "",
   ].join("\n");
 }
@@ -147,13 +145,19 @@ function predictionOf(
   };
 }
 
+/** What the best of several looks like on the samples that chose it. */
+const CHOSEN_BY_THEM =
+  " It is the method of the trial that these very samples recommend, which flatters " +
+  "it: a method that is named beforehand (--ours) is judged without that.";
+
 /** Every file of the results by its place: tables, the tree of cells, and what each role reads. */
 export function resultFiles(sources: ResultSources): Record<string, string> {
   const { view, table, samples } = sources;
   const recommended = table.rows.find(({ trial_id }) => trial_id === view.recommended);
   const ours = sources.ours ?? recommended?.method ?? null;
   const compared = ours === null ? [] : comparedRows(table, ours, samples, view.request.seed);
-  const verdict = ours === null ? null : verdictOn(ours, table, compared);
+  const chosen = sources.ours === null ? CHOSEN_BY_THEM : "";
+  const verdict = ours === null ? null : verdictOn(ours, table, compared) + chosen;
   const cells = table.rows.map((row) => cellFiles(sources, row));
   return {
     "RESULTS.md": resultsMarkdown(table) + (verdict === null ? "" : `- ${verdict}\n`),

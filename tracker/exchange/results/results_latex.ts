@@ -6,11 +6,15 @@ import {
   type ResultTable,
   shownValue,
 } from "../../show/sweep/result_table.ts";
+import { fittedTable } from "../../show/reports/formats/latex_tables.ts";
 import { escapeTex } from "../../show/reports/limit_blocks.ts";
 import { type ComparedRows, isBetter, isTold } from "./compared_rows.ts";
 
-/** Marks of our rows by trial and benchmark: what is told from the full cache, or from every other method. */
-function marksOf(compared: readonly ComparedRows[]): ReadonlyMap<string, string> {
+/**
+ * Marks of our rows by trial and benchmark: what is told from the full cache, or from every other method,
+ * where none is lacking that a reader would ask for.
+ */
+function marksOf(compared: readonly ComparedRows[], whole: boolean): ReadonlyMap<string, string> {
   const marks = new Map<string, string>();
   const rows = Map.groupBy(compared, ({ ours }) => ours.trial_id);
   for (const [trial_id, all] of rows) {
@@ -20,7 +24,8 @@ function marksOf(compared: readonly ComparedRows[]): ReadonlyMap<string, string>
         all.filter(({ theirs }) => (theirs.method === FULL_CACHE) === isFull)
           .flatMap((one) => one.tasks.filter((other) => other.task === task));
       const others = of(false);
-      const better = others.length > 0 && others.every((one) => isTold(one) && isBetter(one));
+      const better = whole && others.length > 0 &&
+        others.every((one) => isTold(one) && isBetter(one));
       const lost = of(true).some((one) => isTold(one) && !isBetter(one));
       const mark = `${better ? "^{*}" : ""}${lost ? "_{\\downarrow}" : ""}`;
       if (mark !== "") marks.set(`${trial_id} ${task}`, `$${mark}$`);
@@ -38,9 +43,9 @@ export function resultsLatex(
   compared: readonly ComparedRows[],
   verdict: string | null,
 ): string {
-  const { tasks, rows, model, untold } = table;
+  const { tasks, rows, model, untold, lacking } = table;
   const best = bestRows(table);
-  const marks = marksOf(compared);
+  const marks = marksOf(compared, lacking.length === 0);
   const averaged = rows.some(({ average }) => average !== null);
   const names = tasks.map(({ task }) => task);
   const head = ["Method", "Budget", ...names, ...(averaged ? ["Avg"] : [])].map(escapeTex);
@@ -57,33 +62,22 @@ export function resultsLatex(
       : shown(row, (100 * row.average).toFixed(1), tasks.length);
     const budget = row.budget === ENDLESS ? "$\\infty$" : escapeTex(row.budget);
     const cells = [escapeTex(row.method), budget, ...figures, ...(averaged ? [average] : [])];
-    return `    ${cells.join(" & ")} \\\\`;
+    return cells.join(" & ");
   });
   const guessing = untold.length === 0
     ? ""
     : ` The full cache is not told from guessing on ${untold.map(escapeTex).join(", ")}.`;
   const marked = compared.length === 0
     ? ""
-    : " A star: better than every other method of the budget; an arrow: worse than the full cache " +
-      "(paired $t$ and paired bootstrap, Holm over benchmarks, $p < 0.05$).";
-  return `\\begin{table}
-  \\centering
-  \\caption{${
-    escapeTex(model)
-  }: cache policies by budget, the best of each budget in bold.${marked}${guessing}${
-    verdict === null ? "" : ` ${escapeTex(verdict)}`
-  }}
-  \\label{tab:caches}
-  \\footnotesize
-  \\setlength{\\tabcolsep}{3pt}
-  \\sbox0{\\begin{tabular}{ll${"r".repeat(head.length - 2)}}
-    \\toprule
-    ${head.join(" & ")} \\\\
-    \\midrule
-${lines.join("\n")}
-    \\bottomrule
-  \\end{tabular}}
-  \\ifdim\\wd0>\\linewidth\\resizebox{\\linewidth}{!}{\\usebox0}\\else\\usebox0\\fi
-\\end{table}
-`;
+    : (lacking.length === 0 ? " A star: better than every other method of the budget;" : "") +
+      " An arrow: worse than the full cache (paired $t$ and paired bootstrap, Holm over benchmarks, $p < 0.05$).";
+  const told = verdict === null ? "" : ` ${escapeTex(verdict)}`;
+  return fittedTable({
+    caption: `${escapeTex(model)}: cache policies by budget, the best of each budget in bold.` +
+      marked + guessing + told,
+    label: "tab:caches",
+    align: ["l", "l", ...Array<string>(head.length - 2).fill("r")],
+    head,
+    lines,
+  });
 }

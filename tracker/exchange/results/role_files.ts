@@ -1,12 +1,21 @@
 import type { SampleResult } from "../../../core/mod.ts";
-import { FULL_CACHE, type ResultTable } from "../../show/sweep/result_table.ts";
+import { FULL_CACHE, type ResultTable, type ResultTask } from "../../show/sweep/result_table.ts";
+import { formatCsv } from "../../store/query/printed_answer.ts";
 import { bytes, duration } from "../../show/view/number_text.ts";
 import type { StudyView } from "../../show/view/study_view.ts";
 import type { SamplesByTrial } from "./compared_rows.ts";
 
-/** What became of an answer: against the full cache's where that is known. */
-function classOf(sample: SampleResult, full: SampleResult | undefined): string {
+/** What became of an answer: against the full cache's, of what is no score from 0 to 1 which way it went. */
+function classOf(
+  sample: SampleResult,
+  full: SampleResult | undefined,
+  { share, higher }: Pick<ResultTask, "share" | "higher">,
+): string {
   if (sample.answer !== null && sample.answer.trim() === "") return "empty";
+  if (!share) {
+    const more = full === undefined ? 0 : Math.sign(sample.score - full.score);
+    return more === 0 ? "same" : (more > 0) === higher ? "better" : "worse";
+  }
   if (full === undefined) return sample.score > 0 ? "right" : "wrong";
   if (sample.score === full.score) return sample.score > 0 ? "kept" : "wrong before";
   return sample.score > full.score ? "gained" : "lost";
@@ -17,31 +26,28 @@ const COLUMNS = [
   ...["context_tokens", "kept_tokens", "kv_bytes", "cut_tokens", "seconds", "answer", "gold"],
 ] as const;
 
-/** A field as RFC 4180 has it. */
-function field(value: unknown): string {
-  const text = value === null || value === undefined ? "" : String(value);
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
-}
-
 /** Per-sample rows with what became of each answer, for whoever looks for errors. */
-export function samplesCsv({ rows }: ResultTable, samples: SamplesByTrial): string {
+export function samplesCsv({ rows, tasks }: ResultTable, samples: SamplesByTrial): string {
   const key = ({ task, sample_hash }: SampleResult) => `${task} ${sample_hash}`;
   const full = rows.find(({ method }) => method === FULL_CACHE);
-  const before = new Map(
-    (samples.get(full?.trial_id ?? "") ?? []).map((one) => [key(one), one]),
-  );
+  const before = new Map((samples.get(full?.trial_id ?? "") ?? []).map((one) => [key(one), one]));
   const lines = rows.flatMap(({ trial_id, method, budget }) =>
-    (samples.get(trial_id) ?? []).map((sample) => {
-      const own = before.get(key(sample));
-      return [
-        ...[trial_id, method, budget, sample.task, sample.sample_id, sample.score],
-        ...[own?.score, classOf(sample, method === FULL_CACHE ? undefined : own)],
-        ...[sample.context_tokens, sample.kept_tokens, sample.kv_bytes, sample.cut_tokens],
-        ...[sample.seconds, sample.answer, sample.gold],
-      ].map(field).join(",");
+    (samples.get(trial_id) ?? []).flatMap((sample) => {
+      const task = tasks.find((one) => one.task === sample.task);
+      if (task === undefined) return [];
+      const whole = before.get(key(sample));
+      const other = method === FULL_CACHE ? undefined : whole;
+      const told = { trial_id, method, budget, full_score: whole?.score ?? null };
+      return [{ ...sample, ...told, class: classOf(sample, other, task) }];
     })
   );
-  return [COLUMNS.join(","), ...lines, ""].join("\r\n");
+  return formatCsv({
+    columns: COLUMNS.map((name) => ({ name, type: "" })),
+    rows: lines.map((line) =>
+      Object.fromEntries(COLUMNS.map((name) => [name, line[name] ?? null]))
+    ),
+    ...{ capped: false, stale: null },
+  });
 }
 
 /** Status, what is left and what it took, for whoever plans. */

@@ -2,10 +2,12 @@ import {
   type Comparable,
   FULL,
   isShare,
+  mayBeGuessing,
   type Measurement,
   metricOf,
   ownRow,
   type ResolvedAction,
+  type Spec,
   type TaskPlan,
   trialName,
 } from "../../../core/mod.ts";
@@ -18,6 +20,8 @@ export interface ResultTask {
   readonly higher: boolean;
   /** From 0 to 1, shown in percent. */
   readonly share: boolean;
+  /** The full cache is told from guessing: where it is not, a difference says nothing of a method. */
+  readonly told: boolean;
 }
 
 export interface ResultCell {
@@ -39,7 +43,10 @@ export interface ResultRow {
   readonly kv_bytes: number | null;
   /** One a task; null: it was not measured. */
   readonly cells: readonly (ResultCell | null)[];
-  /** Mean of what is a share, as it is shown; null where one is missing, or none is a share. */
+  /**
+   * Mean of the scores from 0 to 1, without benchmarks that decide nothing; null where one is missing, or
+   * there is none.
+   */
   readonly average: number | null;
 }
 
@@ -65,7 +72,11 @@ export function shownValue(value: number, { share }: Pick<ResultTask, "share">):
   return share ? (100 * value).toFixed(1) : value >= 100 ? value.toFixed(0) : value.toPrecision(3);
 }
 
-function taskOf(plan: TaskPlan, measurements: readonly Measurement[]): ResultTask | null {
+function taskOf(
+  plan: TaskPlan,
+  measurements: readonly Measurement[],
+  spec: Pick<Spec, "tasks">,
+): ResultTask | null {
   const row = ownRow(measurements, plan);
   if (row === undefined) return null;
   const known = metricOf(row.metric);
@@ -74,6 +85,7 @@ function taskOf(plan: TaskPlan, measurements: readonly Measurement[]): ResultTas
     metric: row.metric,
     higher: (known?.direction ?? row.direction) === "maximize",
     share: isShare(row.metric),
+    told: !mayBeGuessing(row, spec),
   };
 }
 
@@ -90,7 +102,7 @@ function averageOf(
   cells: readonly (ResultCell | null)[],
   tasks: readonly ResultTask[],
 ): number | null {
-  const shares = cells.filter((_, at) => tasks[at]!.share);
+  const shares = cells.filter((_, at) => tasks[at]!.share && tasks[at]!.told);
   const known = shares.filter((one) => one !== null);
   if (known.length === 0 || known.length < shares.length) return null;
   return known.reduce((sum, { value }) => sum + value, 0) / known.length;
@@ -137,7 +149,7 @@ export function resultTable(view: StudyView): ResultTable | null {
   );
   if (baseline === undefined) return null;
   const found = view.spec.tasks.flatMap((plan) => {
-    const task = taskOf(plan, baseline.measurements);
+    const task = taskOf(plan, baseline.measurements, view.spec);
     return task === null ? [] : [{ plan, task }];
   });
   const plans = found.map(({ plan }) => plan);
@@ -146,29 +158,45 @@ export function resultTable(view: StudyView): ResultTable | null {
     .filter(({ state }) => state === "completed" || state === "stopped")
     .map((trial) => rowOf(trial, plans, tasks))
     .filter(({ cells }) => cells.some((one) => one !== null));
-  const methods = new Set(rows.map(({ method }) => method));
   return {
     model: view.request.model_name,
     tasks,
-    rows,
-    untold: untoldOf(view),
-    lacking: EXPECTED.filter((name) => !methods.has(name)),
+    rows: toldApart(rows, view),
+    untold: tasks.filter(({ told }) => !told).map(({ task }) => task),
+    lacking: lackingOf(rows),
   };
 }
 
-function untoldOf({ comparisons }: StudyView): string[] {
-  const all = [...comparisons.values()].flat();
-  const guessing = all.filter(({ retention }) => retention?.above_chance === null);
-  return [...new Set(guessing.map(({ task }) => task))];
+/** Rows of one method and budget are called by their whole recipe. */
+function toldApart(rows: readonly ResultRow[], view: StudyView): ResultRow[] {
+  const same = Map.groupBy(rows, ({ method, budget }) => `${method} ${budget}`);
+  return rows.map((row) => {
+    if (same.get(`${row.method} ${row.budget}`)!.length === 1) return row;
+    const recipe = view.rows.find(({ trial_id }) => trial_id === row.trial_id)?.recipe;
+    return { ...row, method: recipe ?? row.method };
+  });
 }
 
-/** Row numbers that are the best of their budget, column by column, the full cache left out. */
+/** Methods that were not run, and budgets at which one was not. */
+function lackingOf(rows: readonly ResultRow[]): string[] {
+  const budgets = [...new Set(rows.map(({ budget }) => budget))].filter((one) => one !== ENDLESS);
+  const has = (name: string, budget: string) =>
+    rows.some((row) => row.method === name && row.budget === budget);
+  return EXPECTED.flatMap((name) => {
+    const missing = budgets.filter((budget) => !has(name, budget));
+    if (missing.length === 0) return [];
+    return missing.length === budgets.length ? [name] : [`${name} at ${missing.join(" and ")}`];
+  });
+}
+
+/** Cells that are the best of their budget, by trial and column, where that says anything. */
 export function bestRows({ rows, tasks }: ResultTable): ReadonlySet<string> {
   const best = new Set<string>();
   const budgets = Map.groupBy(rows.filter(({ budget }) => budget !== ENDLESS), (one) => one.budget);
   for (const group of budgets.values()) {
     if (group.length < 2) continue;
     [...tasks, null].forEach((task, at) => {
+      if (task?.told === false) return;
       const values = group.map((row) => task === null ? row.average : row.cells[at]?.value ?? null);
       const known = values.filter((one) => one !== null);
       if (known.length < 2) return;

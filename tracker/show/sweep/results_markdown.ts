@@ -21,7 +21,9 @@ export function resultNotes(
     "A budget counts tokens that a head of keys and values keeps of a prompt, the first and last " +
     "included; bytes are counted from the tensors that are kept.",
     `Of at most ${measured} samples a benchmark${
-      shares > 0 ? "; scores in percent, Avg over those" : ""
+      shares > 0
+        ? `; scores in percent, Avg over those${untold.length > 0 ? " without †" : ""}`
+        : ""
     }; the best of each budget ${best}.`,
     ...(whole.length === 0 ? [] : [
       `Nothing was cut by ${whole.join(", ")}: no context is longer than the budget.`,

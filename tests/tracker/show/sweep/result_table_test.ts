@@ -36,15 +36,17 @@ function trial(number: number, method: string | null, label: string[], scores: [
   };
 }
 
-function viewOf(trials: object[], guessing = false): StudyView {
-  const retention = { above_chance: guessing ? null : 0.9 };
+function viewOf(trials: ReturnType<typeof trial>[], guessing = false): StudyView {
   return {
     study_id: "s",
     request: { model_name: "maker/small", seed: 1 },
     spec: {
-      tasks: [{ task: "words", metric: "accuracy" }, { task: "text", metric: "perplexity" }],
+      tasks: [
+        { task: "words", metric: "accuracy", primary: true, chance: guessing ? 0.89 : 0.1 },
+        { task: "text", metric: "perplexity", primary: true },
+      ],
     },
-    comparisons: new Map([["s/t01", [{ task: "words", retention }]]]),
+    rows: trials.map((one) => ({ trial_id: one.trial_id, recipe: `recipe of ${one.trial_id}` })),
     trials,
   } as unknown as StudyView; // what the table reads of a view
 }
@@ -87,13 +89,15 @@ Deno.test("the table has the full cache first, budgets as labels say them, the b
     text,
     /\| snapkv \| 64 \| 500 bytes \| \*\*80\.0\*\* \| \*\*12\.0\*\* \| \*\*80\.0\*\* \|/,
   );
-  assert.match(text, /Not run under these settings: h2o, pyramidkv\./);
+  assert.match(text, /Not run under these settings: streaming at 25%, h2o, pyramidkv\./);
   assert.doesNotMatch(text, /†/);
 });
 
 Deno.test("a benchmark on which the full cache is guessing is marked, and decides nothing", () => {
   const guessed = resultTable(viewOf(TRIALS, true))!;
   assert.match(resultsMarkdown(guessed), /\| words† \|[^]*not told from guessing on words \(†\)/);
+  assert.deepEqual([...bestRows(guessed)], ["s/t01 1"], "no best of it, nor of a mean");
+  assert.deepEqual(guessed.rows.map(({ average }) => average), [null, null, null, null]);
   const compared = comparedRows(guessed, "snapkv", samples, 1);
   assert.ok(compared.every(({ tasks }) => tasks.every(({ task }) => task !== "words")));
 });
@@ -108,9 +112,14 @@ Deno.test("a method is held against others of its budget by both tests, and is n
   assert.ok(words!.t_p_holm! >= words!.t_p!);
   const verdict = verdictOn("snapkv", table, compared);
   assert.match(verdict, /^Of 2 comparisons of snapkv .* 2 are told better and 0 worse/);
-  assert.match(verdict, /It is not called better than the field: h2o, pyramidkv were not run/);
+  assert.match(
+    verdict,
+    /It is not called better than the field: streaming at 25%, h2o, pyramidkv were not run/,
+  );
   const tex = resultsLatex(table, compared, verdict);
-  assert.match(tex, /snapkv & 64 & \\textbf\{80\.0\}\$\^\{\*\}/);
+  assert.match(tex, /snapkv & 64 & \\textbf\{80\.0\} /, "no star: some lack");
+  const whole = resultsLatex({ ...table, lacking: [] }, compared, verdict);
+  assert.match(whole, /snapkv & 64 & \\textbf\{80\.0\}\$\^\{\*\}/);
   assert.match(tex, /snapkv & 25\\% & 85\.0 /, "two of 40 answers tell nothing");
 });
 
@@ -122,13 +131,17 @@ Deno.test("a cell's folder is method, model and budget, and its trial where two 
     "snapkv_small_25pct",
   ]);
   const twice = resultTable(viewOf([...TRIALS, trial(4, "snapkv", ["64"], [0.7, 13])]))!;
-  assert.equal(folderOf(twice.rows[1]!, twice), "snapkv_small_64_t01");
+  assert.equal(twice.rows[1]!.method, "recipe of s/t01");
+  assert.equal(folderOf(twice.rows[1]!, twice), "recipe-of-s-t01_small_64");
 });
 
 Deno.test("per-sample rows say what became of each answer, and any CSV reader reads them", () => {
-  const lines = samplesCsv(table, samples).split("\r\n");
+  const lines = samplesCsv(table, samples).split("\n");
   assert.equal(lines.length, 1 + 4 * (N + 9) + 1);
   assert.match(lines[1]!, /^s\/t00,full,∞,words,0,1,1,right,.*,"\s""x"", y",a$/);
+  assert.ok(
+    lines.some((line) => line.startsWith("s/t02,streaming,64,text,0,") && line.includes(",worse,")),
+  );
   const streaming = lines.filter((line) => line.startsWith("s/t02,streaming,64,words"));
   assert.ok(streaming.filter((line) => line.includes(",empty,")).length > 0);
 });

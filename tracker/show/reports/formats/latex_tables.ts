@@ -77,18 +77,32 @@ function booktabs(
 }
 
 function pageTable(caption: string, label: string, columns: Columns, rows: readonly TrialRow[]) {
-  const lines = rows.map((row) => `    ${columns.cells(row).join(" & ")} \\\\`);
+  return fittedTable({
+    ...{ caption, label, align: columns.align, head: columns.heads.map(escapeTex) },
+    lines: rows.map((row) => columns.cells(row).join(" & ")),
+  });
+}
+
+/** A table in LaTeX (`booktabs`, `graphicx`), shrunk to the width of the text where it is wider. */
+export function fittedTable({ caption, label, align, head, lines }: {
+  readonly caption: string;
+  readonly label: string;
+  readonly align: readonly string[];
+  /** Cells as LaTeX has them; a line has them joined. */
+  readonly head: readonly string[];
+  readonly lines: readonly string[];
+}): string {
   return `\\begin{table}
   \\centering
   \\caption{${caption}}
   \\label{${label}}
   \\footnotesize
   \\setlength{\\tabcolsep}{3pt}
-  \\sbox0{\\begin{tabular}{${columns.align.join("")}}
+  \\sbox0{\\begin{tabular}{${align.join("")}}
     \\toprule
-    ${columns.heads.map(escapeTex).join(" & ")} \\\\
+    ${head.join(" & ")} \\\\
     \\midrule
-${lines.join("\n")}
+${lines.map((line) => `    ${line} \\\\`).join("\n")}
     \\bottomrule
   \\end{tabular}}
   \\ifdim\\wd0>\\linewidth\\resizebox{\\linewidth}{!}{\\usebox0}\\else\\usebox0\\fi
