@@ -44,6 +44,8 @@ class RuntimeModel(ABC):
         """Those that its speed is measured with."""
         self.config = load_config(artifact_dir)
         self.generation_config = generation_settings(artifact_dir)
+        self._extent = 0
+        """Tokens of the one sequence that `begin` began."""
 
     def __call__(self, input_ids: torch.Tensor) -> Output:
         return self.forward(input_ids)
@@ -63,6 +65,26 @@ class RuntimeModel(ABC):
         tokens: (B, T) int64; mask: (B, all tokens so far), 0 on padding; places: (B, T) positions
         returns: (B, vocabulary) float32
         """
+
+    def begin(self, tokens: np.ndarray) -> np.ndarray:
+        """Begins one sequence anew with these tokens (T,) int64; the logits of the last.
+
+        returns: (vocabulary,) float32
+        """
+        self._forget()
+        self._extent = 0
+        return self.extend(tokens)
+
+    def extend(self, tokens: np.ndarray) -> np.ndarray:
+        """Appends tokens (T,) int64 to the sequence that was begun; the logits of the last.
+
+        returns: (vocabulary,) float32
+        """
+        start, end = self._extent, self._extent + len(tokens)
+        mask, places = np.ones((1, end), np.int64), np.arange(start, end, dtype=np.int64)
+        found = self._append(tokens[None], mask, places[None])
+        self._extent = end
+        return found[0]
 
     def _own_processors(self) -> list[Any]:
         """What the model's own settings do to the logits of a greedy search."""
