@@ -8,6 +8,7 @@ export * from "./contract/registry.ts";
 export * from "./contract/to_wire_task.ts";
 export * from "./conversion/facts.ts";
 export * from "./conversion/gate.ts";
+export * from "./serving/launch/server_command.ts";
 export * from "./runs/search/run_search.ts";
 export * from "./errors.ts";
 export * from "./metrics/asked_front.ts";

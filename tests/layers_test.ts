@@ -24,6 +24,7 @@ const ROOMS = [
   "jobs",
   "show",
   "exchange",
+  "serving",
   "session",
   "board",
   "commands",

@@ -1,4 +1,5 @@
 import { Command, CommanderError, Option } from "commander";
+import { addServeCommands } from "./commands/serve/add_serve.ts";
 import { addConvertCommand } from "./commands/exchange/add_convert.ts";
 import { addPassOnCommands } from "./commands/exchange/pass_on_commands.ts";
 import { hintAtDashedName } from "./commands/input/dashed_name.ts";
@@ -118,6 +119,7 @@ function addQueryCommands(program: Command): void {
   );
 
   addConvertCommand(program);
+  addServeCommands(program);
   const mlflow = program.command("mlflow").description("mirror studies to an MLflow server");
   withStore(
     mlflow.command("sync").description("mirror what is recorded and not on the server yet")
@@ -262,7 +264,17 @@ function addKnownCommands(program: Command): void {
 /** Commands by what a person wants to do; help shows them in this order. */
 const GROUPS: Readonly<Record<string, readonly string[]>> = {
   "Set up:": ["setup", "doctor", "complete"],
-  "Start, and go on:": ["run", "add", "stages", "resume", "demo", "evaluate", "score", "queue"],
+  "Start, and go on:": [
+    "run",
+    "add",
+    "stages",
+    "resume",
+    "demo",
+    "evaluate",
+    "score",
+    "serve",
+    "queue",
+  ],
   "Choose what to ask for:": ["plugins", "datasets", "rules", "profiles", "schema"],
   "Look:": ["board", "studies", "show", "status", "log", "note", "sql"],
   "Compare and decide:": ["compare", "kl", "weigh", "sensitivity", "mix"],

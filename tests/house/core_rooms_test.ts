@@ -9,7 +9,7 @@ const FLOORS: readonly (readonly string[])[] = [
   ["schemas"],
   ["calls"],
   ["ports.ts"],
-  ["contract", "evidence", "jobs"],
+  ["contract", "evidence", "jobs", "serving"],
   ["distance", "strategies", "tasks"],
   ["front", "spec"],
   ["advice", "resume", "search"],

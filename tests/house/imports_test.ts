@@ -16,6 +16,7 @@ const LAYERS: Record<string, readonly string[]> = {
   runtimes: [...GROUND, "cache", "checkpoint", "models", "text"],
   families: [...GROUND, "cache", "checkpoint", "models", "methods", "training", "runtimes", "text"],
   conversion: [...GROUND, "checkpoint", "models", "runtimes", "text"],
+  serving: [...GROUND, "cache", "checkpoint", "models", "runtimes", "text"],
   elsewhere: [...GROUND, "checkpoint", "models", "methods", "conversion"],
   measuring: [
     ...[...GROUND, "cache", "checkpoint", "models", "methods", "runtimes", "evaluation", "text"],

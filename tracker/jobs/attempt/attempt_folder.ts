@@ -12,13 +12,22 @@
 import { closeSync, fstatSync, openSync, readSync } from "node:fs";
 import { join } from "node:path";
 import { type Attempt, EngineError } from "../../../core/jobs/engine.ts";
+import type { LockOwner } from "../../../python-backends/process_owner.ts";
 import { readWhole, writeWhole } from "../../../python-backends/whole_file.ts";
 
 /** How an attempt is asked to end. */
 export type Asked = "save" | "cancel";
 
+/** How an attempt depends on others. */
+export interface Bound {
+  /** Without this process it has no purpose: the wrapper ends it where that has died, by whatever death. */
+  readonly holder?: Pick<LockOwner, "pid" | "start">;
+  /** A program and its words that end what no signal reaches, such as a container: run at its end. */
+  readonly after?: readonly string[];
+}
+
 /** What the wrapper is told. */
-export type Request = Pick<Attempt, "id" | "attempt" | "argv" | "seconds"> & {
+export type Request = Pick<Attempt, "id" | "attempt" | "argv" | "seconds"> & Bound & {
   /** The folder that relative paths of the words are below. */
   readonly cwd: string;
 };
@@ -64,11 +73,14 @@ export function attemptName({ id, attempt }: Pick<Attempt, "id" | "attempt">): s
 }
 
 /** Writes down what is to run, once; another attempt's folder is refused. */
-export function writeRequest({ id, attempt, argv, folder, seconds }: Attempt): void {
+export function writeRequest(
+  { id, attempt, argv, folder, seconds }: Omit<Attempt, "env" | "slots">,
+  bound: Bound = {},
+): void {
   const paths = attemptPaths(folder);
   const there = readRequest(folder);
   if (there === null) {
-    writeWhole(paths.request, { id, attempt, argv, seconds, cwd: Deno.cwd() });
+    writeWhole(paths.request, { id, attempt, argv, seconds, cwd: Deno.cwd(), ...bound });
     // It is there from the start: of a new file another machine may not hear for a minute.
     if (readAsked(folder) === null) Deno.writeTextFileSync(paths.asked, "");
   } else if (there.id !== id || there.attempt !== attempt) {

@@ -1,3 +1,4 @@
+import { execa } from "execa";
 import { readdirSync, readFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import { sendSignal } from "../../../python-backends/child/process_group.ts";
@@ -40,4 +41,11 @@ export async function endRemains(token: string): Promise<void> {
     for (const pid of left) sendSignal(pid, "SIGKILL");
     await delay(20);
   }
+}
+
+/** Ends what runs beyond an attempt's processes; what has gone already is no error. */
+export async function endBeyond(after: readonly string[] | undefined): Promise<void> {
+  const [program, ...words] = after ?? [];
+  if (program === undefined) return;
+  await execa(program, words, { reject: false, stdio: "ignore", timeout: 60_000 });
 }

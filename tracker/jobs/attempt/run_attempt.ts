@@ -9,6 +9,7 @@
 import { resolve } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { type Child, startChild } from "../../../python-backends/child/start_child.ts";
+import { isAlive } from "../../../python-backends/process_owner.ts";
 import { writeWhole } from "../../../python-backends/whole_file.ts";
 import {
   attemptPaths,
@@ -18,7 +19,7 @@ import {
   type Written,
 } from "./attempt_folder.ts";
 import { type Lease, renewLease, takeLease } from "./lease.ts";
-import { endRemains, MARKER } from "./remains.ts";
+import { endBeyond, endRemains, MARKER } from "./remains.ts";
 
 /** How long a program may take to end in good order, by why it is asked to. */
 const GRACE_MS = { save: 110_000, timeout: 110_000, cancel: 10_000 };
@@ -55,7 +56,7 @@ function ending(child: Child): { ask(why: Why): void; readonly why: Why | null }
 
 /** Runs the program to its end and to that of all that it started. */
 async function run(folder: string, request: Request, lease: Lease): Promise<Written> {
-  const { id, attempt, argv, cwd, seconds } = request;
+  const { id, attempt, argv, cwd, seconds, holder } = request;
   const began = performance.now();
   const { token } = lease;
   const result = { id, attempt, token, code: null, signal: null, not_started: null };
@@ -73,6 +74,7 @@ async function run(folder: string, request: Request, lease: Lease): Promise<Writ
   const look = () => {
     const asked = readAsked(folder);
     if (asked !== null) end.ask(asked);
+    if (holder !== undefined && !isAlive(holder)) end.ask("cancel");
     if (seconds !== null && took() >= seconds) end.ask("timeout");
   };
   // From an engine that takes its machine back; where somebody asked before, that is what is meant.
@@ -88,6 +90,7 @@ async function run(folder: string, request: Request, lease: Lease): Promise<Writ
   const { code, signal, not_started = null } = await child.exited;
   clearInterval(timer);
   await endRemains(token);
+  await endBeyond(request.after);
   const how = end.why === null ? "done" : HOW[end.why];
   return { ...result, code, signal, not_started, how, seconds: took() };
 }

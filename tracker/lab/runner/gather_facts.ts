@@ -98,8 +98,8 @@ async function runImport(
 }
 
 /** Reads the model: converted once and cached, or used where it lies. */
-async function importModel(
-  workshop: Tools,
+export async function importModel(
+  workshop: Pick<Tools, "home" | "caches">,
   runner: CallRunner,
   request: NamedModel,
   ggufOfDemo: string | undefined,

@@ -1,8 +1,9 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { Artifact, Runtime } from "../../../../core/mod.ts";
+import type { Runtime } from "../../../../core/mod.ts";
 import { canonicalJson } from "../../../artifacts/action_key.ts";
 import { sha256Text } from "../../../ground/storage/file_hash.ts";
+import type { FormSource } from "../speed_input.ts";
 import { formSource } from "../source_closure.ts";
 
 /** Keys of config.json that say how and by whom weights are stored: no architecture depends on them. */
@@ -33,7 +34,7 @@ export function formLabel(runtime: string, owner: string): string {
  */
 export async function formKey(
   runtime: Runtime,
-  { artifact_id, location }: Artifact,
+  { artifact_id, location }: FormSource,
   environmentHash: (environment: string) => Promise<string>,
   precision?: string,
 ): Promise<string> {

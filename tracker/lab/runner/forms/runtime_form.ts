@@ -1,9 +1,9 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import type { Artifact, Failure, Outcome, Span } from "../../../../core/mod.ts";
+import type { Failure, Outcome, Span } from "../../../../core/mod.ts";
 import { storageFailure } from "../../../ground/storage/storage_error.ts";
 import { formKey } from "./form_key.ts";
-import { type FormInput, inPrecision } from "../speed_input.ts";
+import { type FormInput, type FormSource, inPrecision } from "../speed_input.ts";
 import { namedRuntime } from "../source_closure.ts";
 import { failed } from "../call_runner.ts";
 
@@ -28,7 +28,7 @@ export function formFailure(error: unknown, call: string, spans: readonly Span[]
 /** Fills an empty directory with an artifact's form. */
 async function fill(
   input: FormInput,
-  { location }: Artifact,
+  { location }: FormSource,
   spans: Span[],
   { output_dir, exact }: { output_dir: string; exact: boolean },
 ): Promise<void> {
@@ -46,7 +46,7 @@ async function fill(
 }
 
 /** A form that is kept for whoever shares it. */
-async function kept(input: FormInput, artifact: Artifact, spans: Span[]): Promise<string> {
+async function kept(input: FormInput, artifact: FormSource, spans: Span[]): Promise<string> {
   const { caches, environmentHash } = input.workshop;
   const key = await formKey(input.runtime, artifact, environmentHash, input.precision);
   const { directory } = await caches.cached(
