@@ -1,6 +1,7 @@
 /** The public door of the core: nothing outside imports past it. */
 export * from "./contract/knobs.ts";
 export * from "./contract/plugin.ts";
+export * from "./contract/runtime_caches.ts";
 export * from "./contract/scorer.ts";
 export * from "./contract/check_scorers.ts";
 export * from "./contract/shown.ts";
@@ -123,6 +124,7 @@ export * from "./schemas/rules.ts";
 export * from "./schemas/scoring/scored.ts";
 export * from "./schemas/scoring/wire_scorer.ts";
 export * from "./schemas/spec.ts";
+export * from "./schemas/caches/timed_cache.ts";
 export * from "./schemas/trial.ts";
 export * from "./calls/calls.ts";
 export type { Imports } from "./calls/define_call.ts";

@@ -20,4 +20,5 @@ export { score } from "./declared/score.ts";
 export { sensitivity } from "./declared/sensitivity.ts";
 export { speed } from "./declared/speed.ts";
 export { suggest } from "./declared/suggest.ts";
+export { time_caches } from "./declared/time_caches.ts";
 export { verify } from "./declared/verify.ts";

@@ -14,6 +14,7 @@ import type { Spec } from "../schemas/spec.ts";
 import type { Trial } from "../schemas/trial.ts";
 import type { Suggesting } from "../ports.ts";
 import type { Knobs, ParamsOf, SomeParamsOf } from "./knobs.ts";
+import type { RuntimeCaches } from "./runtime_caches.ts";
 import type { Scorer, TaskScorer } from "./scorer.ts";
 import type { Consultation, Reading, TrialCost, TrialUnderWay } from "./shown.ts";
 
@@ -270,10 +271,8 @@ export interface SearchContext {
   predictSeconds(actions: readonly Action[]): number | null;
   /** Scores on a rung, sample by sample; undefined where the trial was not evaluated there. Default: the highest. */
   samples(trial_id: string, fidelity?: string): readonly SampleResult[] | undefined;
-  /**
-   * Asks the study's language model, and records question, answer and what the answer was; absent: the
-   * study has none. `reply` is null where no answer came.
-   */
+  /** Asks the study's language model, and records question, answer and what the answer was; absent: the
+   * study has none. `reply` is null where no answer came. */
   consult?<T>(asked: Consultation<T>): Promise<{ readonly reply: string | null } & Reading<T>>;
   /** Asks a sampler library of the sampler's own environment; absent: none can be asked. */
   suggest?: Suggesting["suggest"];
@@ -359,6 +358,8 @@ export interface Runtime {
   skips?(change: Change): boolean;
   /** Bytes that reading a part once takes, as it holds the part; absent: nobody can tell beforehand. */
   reads?(part: HeldPart): number;
+  /** How it keeps keys and values, where that can be set: `pare caches` measures it. */
+  readonly caches?: RuntimeCaches;
   /** Larger is preferred where several fit and none was timed; below 10: only where it is asked for. */
   readonly preference: number;
 }

@@ -18,10 +18,14 @@ function lines(declared: Record<string, readonly KnobDescription[]>): string {
 }
 
 Deno.test("Python has every knob's default and range from its declaration", async () => {
-  const { methods } = await discoverPlugins([]);
-  const entries = methods.map(({ agent, method }) =>
-    [`${agent}/${method.name}`, describedKnobs(method.knobs)] as const
-  );
+  const { methods, runtimes } = await discoverPlugins([]);
+  const entries = [
+    ...methods.map(({ agent, method }) => [`${agent}/${method.name}`, method.knobs] as const),
+    // Of a runtime's cache: `setting.py` of its folder.
+    ...runtimes.flatMap(({ name, caches }) =>
+      caches === undefined ? [] : [[`${name}/setting`, caches.knobs] as const]
+    ),
+  ].map(([name, knobs]) => [name, describedKnobs(knobs)] as const);
   const declared = Object.fromEntries(entries.toSorted(([a], [b]) => a < b ? -1 : 1));
   if (process.env["PARE_WRITE_KNOBS"] === "1") await writeFile(FILE, lines(declared));
   assert.deepEqual(

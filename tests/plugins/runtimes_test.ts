@@ -1,10 +1,18 @@
 import assert from "node:assert/strict";
 import llama from "../../plugins/runtimes/llama.cpp.ts";
 import openvino from "../../plugins/runtimes/openvino.ts";
+import genai from "../../plugins/runtimes/openvino_genai.ts";
 import transformers from "../../plugins/runtimes/transformers.ts";
 import vllm from "../../plugins/runtimes/vllm.ts";
 import { makeRegistry } from "../../core/contract/registry.ts";
-import type { Facts, Part, Runtime } from "../../core/mod.ts";
+import {
+  type Facts,
+  type KnobValue,
+  namedCache,
+  type Part,
+  resolveCache,
+  type Runtime,
+} from "../../core/mod.ts";
 import type { GridForm } from "../../plugins/forms/grid.ts";
 
 const model: Facts["model"] = {
@@ -123,6 +131,59 @@ Deno.test("makeRegistry() takes every runtime, and two have a form of their own"
       ["vllm", undefined, undefined],
     ],
   );
+});
+
+Deno.test("openvino_genai runs what openvino does, where it is asked for", () => {
+  assert.equal(genai.supports(facts).ok, true);
+  assert.ok(genai.preference < 10);
+  assert.equal(unheld(genai, { bits: 3, group_size: 64 }), null);
+  const cut = genai.holds(
+    { part: "cache", effect: "caches", form: null, least_cosine: null },
+    facts,
+  );
+  assert.match(cut.ok ? "" : cut.reason, /settings of its own, which `pare caches` measures/);
+});
+
+Deno.test("a cache's setting has a value for every knob, and what fits none is a sentence", () => {
+  const { caches } = genai;
+  assert.ok(caches !== undefined);
+  for (const [name, given] of Object.entries(caches.settings)) {
+    const { params } = resolveCache(caches, name, given as Record<string, KnobValue>);
+    assert.deepEqual(Object.keys(params), Object.keys(caches.knobs));
+  }
+  const refusal = (given: Record<string, KnobValue>) => {
+    try {
+      resolveCache(caches, "mine", given);
+    } catch (error) {
+      return (error as Error).message;
+    }
+    return null;
+  };
+  const start = "Cannot keep a cache as mine: ";
+  assert.equal(refusal({ eviction: "sum", max_cache_size: 256 }), null);
+  for (
+    const [given, said] of [
+      [{ eviction: "sum", max_cache_size: 500 }, "max_cache_size is 500 tokens, no multiple of"],
+      [{ eviction: "sum", start_size: 8 }, "start_size is 8 tokens, no multiple of the 32"],
+      [
+        { eviction: "sum", max_cache_size: 160 },
+        "start_size and recent_size keep 160 tokens: a max_cache_size of 160 leaves no room",
+      ],
+      [{ rotation: true }, "rotation is of what an eviction leaves, and eviction is none"],
+      [{ kvcrush_blocks: 2 }, "kvcrush_blocks is 2, and eviction is none"],
+      [{ eviction: "adaptive_rkv", kvcrush_blocks: 2 }, "adaptive_rkv chooses what KVCrush would"],
+      [{ sparse_prefill: "trishape", seen_recent: 100 }, "seen_recent is 100 tokens, no multiple"],
+      [{ kv_precision: "u4" }, 'kv_precision cannot be "u4", it is one of f32, f16, u8'],
+      [{ threshold: 2 }, "threshold cannot be 2, it is a number from 0.05 to 1 (share of"],
+      [{ evicton: "sum" }, 'Unknown knob "evicton". Did you mean "eviction"?'],
+    ] satisfies [Record<string, KnobValue>, string][]
+  ) {
+    assert.ok(
+      refusal(given)?.startsWith(start + said),
+      `${JSON.stringify(given)}: ${refusal(given)}`,
+    );
+  }
+  assert.throws(() => namedCache(caches, "full_u9"), /Did you mean "full_u8"/);
 });
 
 Deno.test("vllm runs only where it is asked for; llama.cpp is second to OpenVINO where none was timed", () => {

@@ -270,6 +270,7 @@ Deno.test("every environment that ships has exact pins and no torchvision", () =
     "mlflow",
     "notebook",
     "openvino_export",
+    "openvino_genai",
     "optuna",
     "ray",
     "readers_duckdb1",
@@ -278,7 +279,7 @@ Deno.test("every environment that ships has exact pins and no torchvision", () =
     "vllm",
   ]);
   const rare = environmentNames().filter((name) => !usualEnvironments().includes(name));
-  assert.deepEqual(rare, ["notebook", "optuna", "ray", "vllm"]);
+  assert.deepEqual(rare, ["notebook", "openvino_genai", "optuna", "ray", "vllm"]);
   for (const name of environmentNames()) {
     const pins = readPins(name);
     assert.match(pins.hash, /^[0-9a-f]{12}$/);

@@ -157,8 +157,8 @@ def test_a_file_that_llama_cpp_does_not_load_is_said(directory: Path, tmp_path: 
 
 def test_a_process_that_has_ended_is_said(directory: Path, exact: Path) -> None:
     with closing(GgufModel(str(directory), str(exact), interpreter(), 2)) as model:
-        model._process.kill()
-        model._process.wait()
+        model._beside._process.kill()
+        model._beside._process.wait()
         with pytest.raises(CallFailure, match=r"Cannot score in llama\.cpp.*status -9"):
             model(torch.zeros((1, 4), dtype=torch.long))
 
@@ -167,13 +167,14 @@ def test_a_process_that_ends_while_it_computes_is_said(
     directory: Path, exact: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with closing(GgufModel(str(directory), str(exact), interpreter(), 2)) as model:
-        model._process.send_signal(signal.SIGSTOP)  # it takes the question and answers nothing
-        send = model._connection.send_bytes
+        # It takes the question and answers nothing.
+        model._beside._process.send_signal(signal.SIGSTOP)
+        send = model._beside._connection.send_bytes
 
         def ask_and_end(asked: memoryview) -> None:
             send(asked)
-            model._process.kill()
+            model._beside._process.kill()
 
-        monkeypatch.setattr(model._connection, "send_bytes", ask_and_end)
+        monkeypatch.setattr(model._beside._connection, "send_bytes", ask_and_end)
         with pytest.raises(CallFailure, match=r"Cannot score in llama\.cpp.*status -9"):
             model(torch.zeros((1, 4), dtype=torch.long))

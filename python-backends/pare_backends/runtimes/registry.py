@@ -2,8 +2,9 @@
 
 A folder holds `session.py` (`open_session`). A runtime that does not load the checkpoint itself
 has a form of its own, and three files more: `make.py` (`make`), `logits.py` (`compute_logits`), by
-which its form is proved, and `model.py` (`open_model`), in which benchmarks are scored. Each file
-is imported in the environment that it belongs to, and nothing else names a runtime.
+which its form is proved, and `model.py` (`open_model`), in which benchmarks are scored. One whose
+cache can be set has `caches.py` (`open_caches`), too. Each file is imported in the environment that
+it belongs to, and nothing else names a runtime.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from pare_backends.knobs import unknown_name
 from pare_backends.progress import Report
 
 if TYPE_CHECKING:
+    from pare_backends.runtimes.cache_session import Caches
     from pare_backends.runtimes.logits import AskedLogits, RuntimeLogits
     from pare_backends.runtimes.runtime_model import RuntimeModel
     from pare_backends.runtimes.session import Session
@@ -118,6 +120,13 @@ def open_model(
     return model
 
 
+def open_caches(runtime: str, artifact_dir: str, form_dir: str, threads: int) -> Caches:
+    """An artifact whose cache is kept by one setting after the other."""
+    _check_form(runtime, form_dir)
+    opened: Caches = _file(runtime, "caches").open_caches(artifact_dir, form_dir, threads)
+    return opened
+
+
 def compute_logits(runtime: str, asked: AskedLogits, threads: int) -> RuntimeLogits:
     """Logits of a text that the runtime samples itself, as it is timed and in strict float32."""
     found: RuntimeLogits = _file(runtime, "logits").compute_logits(asked, threads)
@@ -145,8 +154,12 @@ def _file(runtime: str, name: str) -> Any:
     if not _has(package, name):
         raise CallFailure(
             "bad_input",
-            f"Cannot use {name}.py of the runtime {runtime}: it loads the checkpoint itself and has"
-            " no form",
+            f"Cannot use {name}.py of the runtime {runtime}: "
+            + (
+                "no setting of its cache is known"
+                if name == "caches"
+                else "it loads the checkpoint itself and has no form"
+            ),
         )
     return importlib.import_module(f"{package}.{name}")
 

@@ -6,21 +6,18 @@ its interpreter over a socket, logits come back (`scorer.py`). Letters: T tokens
 
 from __future__ import annotations
 
-import json
-import subprocess
 from dataclasses import asdict
-from multiprocessing import Pipe
 
 import numpy as np
 import torch
 
 from pare_backends.failures import CallFailure
+from pare_backends.runtimes.beside import ProcessBeside
 from pare_backends.runtimes.llama_cpp.gguf_directory import described_numerics
 from pare_backends.runtimes.llama_cpp.token_prefix import shared_length
 from pare_backends.runtimes.runtime_model import Output, RuntimeModel
 
 SCORER = "pare_backends.runtimes.llama_cpp.scorer"
-END_SECONDS = 5.0
 
 
 class GgufModel(RuntimeModel):
@@ -30,14 +27,8 @@ class GgufModel(RuntimeModel):
 
     def __init__(self, artifact_dir: str, form_dir: str, python: str, threads: int) -> None:
         super().__init__("llama.cpp", artifact_dir, asdict(described_numerics(form_dir)))
-        self._connection, other = Pipe()
-        command = [python, "-m", SCORER, str(other.fileno()), form_dir, str(threads)]
-        # In this process's group: what ends this one ends that one.
-        self._process = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=2, pass_fds=[other.fileno()]
-        )
-        other.close()
-        self._vocabulary = int(np.frombuffer(self._receive(), np.int64)[0])
+        self._beside = ProcessBeside("llama.cpp", [python, "-m", SCORER, form_dir, str(threads)])
+        self._vocabulary = int(np.frombuffer(self._beside.receive(), np.int64)[0])
         self._tokens = np.empty(0, np.int64)  # (T,), of the sequence that is generated
         self._read = self._tokens
         self._known = np.empty((0, self._vocabulary), np.float32)
@@ -71,29 +62,12 @@ class GgufModel(RuntimeModel):
     def _ask(self, tokens: np.ndarray, wanted: int) -> np.ndarray:
         """Logits after each of the last `wanted` tokens. returns: (wanted, vocabulary) float32"""
         asked = np.array([wanted, *tokens], np.int64)
-        answer = np.frombuffer(self._receive(asked), np.float32)
+        answer = np.frombuffer(self._beside.ask(asked.tobytes()), np.float32)
         return answer.reshape(wanted, self._vocabulary)
-
-    def _receive(self, asked: np.ndarray | None = None) -> bytes:
-        """The next answer of the process, to `asked` or to its start; it may have ended."""
-        try:
-            if asked is not None:
-                self._connection.send_bytes(asked.data)
-            failure = self._connection.recv_bytes()
-            if not failure:
-                return self._connection.recv_bytes()
-        except (EOFError, ConnectionError) as error:
-            status = self._process.wait(END_SECONDS)
-            raise CallFailure(
-                "crash", f"Cannot score in llama.cpp: its process ended with status {status}"
-            ) from error
-        kind, message, hint = json.loads(failure)
-        raise CallFailure(kind, message, hint)
 
     def close(self) -> None:
         """Ends the process beside; it cannot be used again."""
-        self._connection.close()
-        self._process.wait(END_SECONDS)
+        self._beside.close()
 
 
 def open_model(

@@ -61,5 +61,5 @@ def serve(connection: Connection, directory: str, threads: int) -> None:
 
 
 if __name__ == "__main__":
-    descriptor, form_dir, thread_count = sys.argv[1:]
+    form_dir, thread_count, descriptor = sys.argv[1:]
     serve(Connection(int(descriptor)), form_dir, int(thread_count))

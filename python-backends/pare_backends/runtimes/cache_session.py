@@ -1,0 +1,52 @@
+"""What a runtime gives whose cache of keys and values can be set: `caches.py` of its folder."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from typing import Any, Protocol
+
+import numpy as np
+
+from pare_backends.runtimes.session import Numerics
+
+
+class CacheSession(Protocol):
+    """A loaded model whose cache is kept by one setting. One sequence at a time; greedy, and an end
+    mark does not stop."""
+
+    numerics: Numerics
+
+    def begin(self, prompt: np.ndarray) -> int:
+        """Ends the sequence before and reads a prompt; the first new token. prompt: (n,) int64"""
+        ...
+
+    def next(self) -> int:
+        """The token after the last one."""
+        ...
+
+    def cache_bytes(self) -> int:
+        """Of what the sequence holds now."""
+        ...
+
+    def close(self) -> None:
+        """Gives its memory back; it cannot be used again."""
+        ...
+
+
+class Caches(AbstractContextManager["Caches"], Protocol):
+    """An artifact that is opened under one setting of the cache after the other."""
+
+    version: str  # of the library
+    bytes_method: str  # how bytes of a cache are read
+
+    def obstacle(self, values: Mapping[str, Any]) -> str | None:
+        """Why a setting cannot be measured here, as the end of a sentence; None: it can.
+
+        values: of knobs, as the runtime's plugin declares them
+        """
+        ...
+
+    def open(self, values: Mapping[str, Any], tokens: int) -> CacheSession:
+        """tokens: of the longest prompt with what is generated after it"""
+        ...

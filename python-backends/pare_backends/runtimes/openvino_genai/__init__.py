@@ -1,0 +1,3 @@
+"""Runtime `openvino_genai`: an artifact's own weights under a cache that evicts, on the CPU."""
+
+NAME = "openvino_genai"
