@@ -13,6 +13,7 @@ import {
   withStudyOptions,
   withTaskOptions,
 } from "./commands/input/command_options.ts";
+import { addPlanCommand } from "./commands/plan/add_plan.ts";
 import { addQueueCommand } from "./commands/queue/add_queue.ts";
 import { addLayerCommands } from "./commands/study/add_mix.ts";
 import { addAddCommand, addKlCommand } from "./commands/study/add_elsewhere.ts";
@@ -279,6 +280,7 @@ const GROUPS: Readonly<Record<string, readonly string[]>> = {
   "Look:": ["board", "studies", "show", "status", "log", "note", "sql"],
   "Compare and decide:": ["compare", "kl", "weigh", "sensitivity", "mix"],
   "Publish:": ["report", "publish", "reproduce", "export", "convert", "push", "pull", "mlflow"],
+  "Serve:": ["plan"],
   "Keep and clean:": ["store", "import", "gc"],
 };
 
@@ -325,6 +327,7 @@ async function buildProgram(words: readonly string[]): Promise<Command> {
   addImportCommands(program.command("import").description("take runs of another tracker over"));
   addLookCommands(program);
   addBoardCommand(program);
+  addPlanCommand(program);
   addQueueCommand(program);
   addPassOnCommands(program, { withStore, withJson });
   addStoreCommands(program.command("store").description("rebuild or check the store"));

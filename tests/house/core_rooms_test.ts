@@ -5,6 +5,7 @@ import { circles, sayGone, typeScript } from "./sources.ts";
 /** The floors of core, the lowest first: a room imports rooms of the floors below its own alone. */
 const FLOORS: readonly (readonly string[])[] = [
   ["errors.ts", "random.ts", "conversion"],
+  ["serving"],
   ["metrics"],
   ["schemas"],
   ["calls"],

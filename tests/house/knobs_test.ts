@@ -15,6 +15,10 @@ const KNOWN: Record<string, readonly string[]> = {
   // The budget of `study.mix({ bits })` and `pare mix --bits`: a mean that is asked for, no knob.
   "tracker/session/study_mix.ts": ["bits"],
   "tracker/commands/study/mix.ts": ["bits"],
+  // Keys of config.json's quantization_config, as other libraries write them.
+  "core/serving/plan/model/stored_form.ts": ["bits", "group_size", "symmetric"],
+  // A key of a config's image encoder.
+  "core/serving/plan/model/vision.ts": ["mlp_ratio"],
   // What is said of sizes, until each form says it.
   "core/strategies/embedding_actions.ts": ["bits"],
   "tracker/commands/study/evaluation_output.ts": ["bits"],

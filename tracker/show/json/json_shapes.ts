@@ -1,5 +1,6 @@
 import { Budget, JobCard, QueuedJob } from "./queue_shapes.ts";
 import { z } from "zod";
+import { ServingPlan } from "../../../core/serving/plan/schema.ts";
 import { CALLS, Difference, Drift, TrialState } from "../../../core/mod.ts";
 
 // What `--json` prints: an object with `kind`, `version` and `data`. Numbers are not rounded, and one
@@ -343,4 +344,5 @@ export const JSON_SHAPES = {
   queue: z.array(QueuedJob),
   job: JobCard,
   budget: z.array(Budget),
+  plan: ServingPlan,
 } as const;
