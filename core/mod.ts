@@ -10,6 +10,8 @@ export * from "./contract/to_wire_task.ts";
 export * from "./conversion/facts.ts";
 export * from "./conversion/gate.ts";
 export * from "./serving/launch/server_command.ts";
+export * from "./serving/diagnosis/diagnose.ts";
+export type * from "./serving/diagnosis/diagnosis.ts";
 export * from "./runs/search/run_search.ts";
 export * from "./errors.ts";
 export * from "./metrics/asked_front.ts";

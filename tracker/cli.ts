@@ -274,6 +274,7 @@ const GROUPS: Readonly<Record<string, readonly string[]>> = {
     "evaluate",
     "score",
     "serve",
+    "diagnose",
     "queue",
   ],
   "Choose what to ask for:": ["plugins", "datasets", "rules", "profiles", "schema"],

@@ -13,9 +13,22 @@ export interface RunningServer extends Ready {
 /** Why a server was not started, with what it said last. */
 export class ServerFailed extends Error {
   override name = "ServerFailed";
-  constructor(message: string, readonly last_lines: string) {
+  constructor(
+    message: string,
+    readonly last_lines: string,
+    /** As much of its log as a diagnosis may need. */
+    readonly log: string,
+  ) {
     super(message);
   }
+}
+
+const LOG_LINES = 60;
+
+/** A failure with what its server said. */
+export function failedServer(message: string, kept: KeptServer): ServerFailed {
+  const log = `${kept.lastLines(LOG_LINES)}\n${message}`;
+  return new ServerFailed(message, kept.lastLines(), log);
 }
 
 /** Where servers have their folders, below pare's home. */
@@ -56,6 +69,6 @@ export async function startServer(
       : by === null
       ? `it ended with status ${code}`
       : `${by} ended it`;
-    throw new ServerFailed(how, kept.lastLines());
+    throw failedServer(how, kept);
   }
 }

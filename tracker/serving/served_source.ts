@@ -32,7 +32,7 @@ export interface SourceTools {
 }
 
 /** Whether a name is that of a trial, such as `STUDY/t03`. */
-function isTrial(name: string): boolean {
+export function isTrial(name: string): boolean {
   return TRIAL.test(name) && !existsSync(name);
 }
 

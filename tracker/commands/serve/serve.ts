@@ -1,4 +1,4 @@
-import { UsageError } from "../../../core/mod.ts";
+import { type RetryScope, UsageError } from "../../../core/mod.ts";
 import { createBackendClient } from "../../../python-backends/client.ts";
 import { openFolderCache } from "../../artifacts/folder_cache.ts";
 import { checkHome, findHome } from "../../ground/home.ts";
@@ -6,15 +6,17 @@ import { Stopped } from "../../ground/terminal/interrupt.ts";
 import { parseDuration, parseWhole } from "../../ground/terminal/parse_values.ts";
 import { discoverPlugins } from "../../lab/discover.ts";
 import { portFor } from "../../serving/free_port.ts";
-import { chooseServing, namedRuntime, ownServer } from "../../serving/own_server.ts";
+import { namedRuntime } from "../../serving/own_server.ts";
 import { endAbandoned } from "../../serving/keep_server.ts";
 import {
+  failedServer,
   type RunningServer,
   ServerFailed,
   servingFolder,
-  startServer,
 } from "../../serving/serve_model.ts";
-import { servedSource } from "../../serving/served_source.ts";
+import { servedCommand } from "../../serving/served_command.ts";
+import { failureText, startWithRemedies } from "../../serving/with_remedies.ts";
+import { findDevices } from "../../jobs/engines/local/devices.ts";
 import { interruptible } from "../output/interruptible.ts";
 
 /** What `pare serve` may be told. */
@@ -26,6 +28,8 @@ export interface ServeOptions {
   maxModelLen?: string;
   wait: string;
   plugin?: string[];
+  /** True where no word follows: what leaves the answers as they are. */
+  retry?: string | true;
 }
 
 const MOST_PORT = 65_535;
@@ -37,8 +41,17 @@ function portOf(text: string | undefined): number | undefined {
   throw new UsageError(`Cannot take --port as a port: it is ${text}, of at most ${MOST_PORT}`);
 }
 
+function retryScope(retry: string | true | undefined): RetryScope | null {
+  if (retry === undefined) return null;
+  return retry === "rounded" ? retry : "same";
+}
+
 /** `pare serve MODEL|TRIAL`: a server that answers, until Ctrl-C or its own end. */
-export async function serveCommand(name: string, options: ServeOptions): Promise<void> {
+export async function serveCommand(
+  name: string,
+  words: readonly string[],
+  options: ServeOptions,
+): Promise<void> {
   const asked = portOf(options.port);
   const wait_seconds = parseDuration(options.wait, "--wait");
   const max_model_len = options.maxModelLen === undefined
@@ -58,19 +71,22 @@ export async function serveCommand(name: string, options: ServeOptions): Promise
   });
   const tools = { home, client, caches: openFolderCache(home.cache) };
   try {
-    using source = await servedSource(tools, name);
-    const runtime = await chooseServing(tools, registry, source, named);
     const address = { host: options.host, port };
     const choices = max_model_len === undefined ? {} : { max_model_len };
-    const command = await ownServer(tools, registry, { source, runtime, address, choices });
-    console.error(`starting ${source.name} with ${runtime.name} on ${options.host}:${port}`);
-    server = await startServer(home.root, command, { address, wait_seconds, signal: stop.signal });
-    tellReady(server, runtime.name);
+    using served = await servedCommand(tools, registry, { name, named, address, choices, words });
+    console.error(`starting ${served.name} with ${served.runtime} on ${options.host}:${port}`);
+    const how = { address, wait_seconds, signal: stop.signal };
+    server = await startWithRemedies(home.root, served.command, how, {
+      scope: retryScope(options.retry),
+      facts: { cards: (await findDevices()).cards.length, tool_call_parser: null },
+      onTry: (line) => console.error(line),
+    });
+    tellReady(server, served.runtime);
     await lasting(server, stop.signal);
   } catch (error) {
     if (stop.signal.aborted) throw new Stopped("Stopped: the server has ended");
     if (!(error instanceof ServerFailed)) throw error;
-    throw new UsageError(failureText(name, error));
+    throw new UsageError(`Cannot serve ${name}: ${failureText(error)}`);
   } finally {
     await server?.kept.stop();
     await client.close();
@@ -98,10 +114,5 @@ async function lasting({ kept }: RunningServer, signal: AbortSignal): Promise<vo
   const end = await Promise.race([kept.ended, aborted.promise]);
   if (end === null) return;
   const how = end.signal === null ? `with status ${end.code}` : `by ${end.signal}`;
-  throw new ServerFailed(`it ended ${how} while it served`, kept.lastLines());
-}
-
-function failureText(name: string, { message, last_lines }: ServerFailed): string {
-  const said = last_lines === "" ? "It said nothing." : `Its last lines:\n${last_lines}`;
-  return `Cannot serve ${name}: ${message}. ${said}`;
+  throw failedServer(`it ended ${how} while it served`, kept);
 }
