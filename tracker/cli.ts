@@ -265,23 +265,12 @@ function addKnownCommands(program: Command): void {
 /** Commands by what a person wants to do; help shows them in this order. */
 const GROUPS: Readonly<Record<string, readonly string[]>> = {
   "Set up:": ["setup", "doctor", "complete"],
-  "Start, and go on:": [
-    "run",
-    "add",
-    "stages",
-    "resume",
-    "demo",
-    "evaluate",
-    "score",
-    "serve",
-    "diagnose",
-    "queue",
-  ],
+  "Start, and go on:": ["run", "add", "stages", "resume", "demo", "evaluate", "score", "queue"],
   "Choose what to ask for:": ["plugins", "datasets", "rules", "profiles", "schema"],
   "Look:": ["board", "studies", "show", "status", "log", "note", "sql"],
   "Compare and decide:": ["compare", "kl", "weigh", "sensitivity", "mix"],
   "Publish:": ["report", "publish", "reproduce", "export", "convert", "push", "pull", "mlflow"],
-  "Serve:": ["plan"],
+  "Serve:": ["plan", "serve", "load", "diagnose"],
   "Keep and clean:": ["store", "import", "gc"],
 };
 

@@ -75,7 +75,7 @@ export const MEMORY_ROWS: readonly Diagnosis[] = [
       },
       raiseShare,
       {
-        says: "store the cache in 8 bits: --kv-cache-dtype fp8",
+        says: "round the cache: --kv-cache-dtype fp8",
         changes_answers: true,
         change: (args) =>
           hasFlag(args, "--kv-cache-dtype") ? null : withFlag(args, "--kv-cache-dtype", "fp8"),

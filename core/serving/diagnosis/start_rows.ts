@@ -33,7 +33,7 @@ export const START_ROWS: readonly Diagnosis[] = [
     cause: "the model's compressed attention (MLA) has no kernel for this card with this cache",
     remedies: [
       {
-        says: "take the 8-bit cache back (--kv-cache-dtype), which leaves TRITON_MLA",
+        says: "take the rounded cache back (--kv-cache-dtype), which leaves TRITON_MLA",
         changes_answers: true,
         change: (args) =>
           hasFlag(args, "--kv-cache-dtype") ? withoutFlag(args, "--kv-cache-dtype") : null,
