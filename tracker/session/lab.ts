@@ -7,6 +7,7 @@ import {
 } from "../../core/mod.ts";
 import { type ArtifactStore, openArtifactStore } from "../artifacts/artifact_store.ts";
 import { sharedWhereNamed } from "../artifacts/remote/shared_artifacts.ts";
+import type { ServingPlan } from "../../core/serving/plan/schema.ts";
 import { checkStudy } from "../lab/check_study.ts";
 import { discoverPlugins } from "../lab/discover.ts";
 import { findStudy, openedRecord, recordedActions, resumedRequest } from "../lab/find_study.ts";
@@ -22,6 +23,7 @@ import {
   type StudiesReportOptions,
 } from "../show/notebook/show_studies.ts";
 import { forCells } from "../show/notebook/cell_mistakes.ts";
+import { type PlanAsked, planModel } from "../lab/serving/plan_model.ts";
 import { labsAgain, sessionsAgain } from "../show/notebook/run_again.ts";
 import type { Rows } from "../show/notebook/trial_tables.ts";
 import { takeNote } from "../store/take_note.ts";
@@ -114,6 +116,11 @@ export interface Lab {
     text: TemplateStringsArray,
     ...values: SqlValue[]
   ): Promise<SqlRows<Row>>;
+  /**
+   * What it takes to serve a model on cards: weights, cache, every spread that fits, and each server's
+   * command, as `pare plan` tells it. A trial of this lab is a model, too; nothing is started.
+   */
+  plan(asked: PlanAsked): Promise<ServingPlan>;
   close(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
 }
@@ -223,6 +230,7 @@ async function makeLab(options: LabOptions): Promise<OwnLab> {
     note: async (target, text) =>
       await noted(await recorded(store, "note anything in"), idOf(target), text),
     sql: (text, ...values) => asked(store, text, values),
+    plan: (asked) => planModel({ store: store.root, ...asked }, Deno.env.toObject()),
     close,
     [Symbol.asyncDispose]: close,
   };

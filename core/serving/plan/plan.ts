@@ -131,7 +131,12 @@ function layoutsOf(request: PlanRequest, stored: Stored, cards: Cards, asked: As
   const { tensor_parallel: tensor, pipeline_parallel: pipeline } = request;
   const sizes = tensorSizes(stored.shape, stored.forms, Math.max(CARDS_A_MACHINE, tensor ?? 1));
   const best = (cards_of: number) => bestOf(cards_of, stored, card, asked, sizes);
-  const all = COUNTS.map((one) => ({ one, layout: best(one) }));
+  const all: { one: number; layout: Fit | undefined }[] = [];
+  for (const one of COUNTS) {
+    // Beyond what was asked for only the fewest are looked for.
+    if (one > count && all.some(({ layout }) => layout?.fits === true)) break;
+    all.push({ one, layout: best(one) });
+  }
   const fewest = all.find(({ layout }) => layout?.fits === true)?.layout;
   if (tensor !== undefined || pipeline !== undefined) {
     const spread = { tensor: tensor ?? 1, pipeline: pipeline ?? 1 };

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { PRIORITIES, StudyDocument } from "../../../core/mod.ts";
+import { ServingPlan } from "../../../core/serving/plan/schema.ts";
 import { StudiesBeside, TrialsBeside } from "../../show/json/json_shapes.ts";
 import { QueuedJob } from "../../show/json/queue_shapes.ts";
 import { DRAWN_FIGURES, FRONT_COSTS, FRONT_QUALITIES } from "../resources/figures.ts";
@@ -124,6 +125,17 @@ export const FigureQuery = z.strictObject({
     "of pareto: less the baseline's on the same samples",
   ),
 });
+const Whole = z.coerce.number().int().positive();
+export const PlanQuery = z.strictObject({
+  model: Text.describe("a folder, a config.json, a trial, or a name of the hub"),
+  gpus: Text.describe("such as 8xH100-80"),
+  context: Whole.optional().describe("tokens of a sequence; default: the longest that fits"),
+  sequences: Whole.optional().describe("held at once at that context; default: 1"),
+  utilization: z.coerce.number().optional().describe("of a card; default: 0.92"),
+  cache_type: Text.optional().describe("default: as the model asks"),
+  tensor_parallel: Whole.optional(),
+  pipeline_parallel: Whole.optional(),
+});
 export const EventsQuery = z.strictObject({
   from: z.coerce.number().int().min(0).optional()
     .describe("position of the last event known; Last-Event-ID says the same; default: now"),
@@ -207,6 +219,9 @@ export const OPERATIONS = {
       query: CompareQuery,
     },
   ),
+  plan: of("get", "/api/plan", "What it takes to serve a model", ServingPlan, {
+    query: PlanQuery,
+  }),
   query: of("post", "/api/query", "Ask a store in SQL", QueryAnswer, { body: QueryBody }),
   listViews: of(
     "get",

@@ -1,6 +1,7 @@
 import { type Context, Hono } from "hono";
 import { unknownName } from "../../../core/mod.ts";
 import { PARE_VERSION } from "../../lab/provenance.ts";
+import { planModel } from "../../lab/serving/plan_model.ts";
 import { takeNote } from "../../store/take_note.ts";
 import { toJson } from "../../store/journal/record_line.ts";
 import type { Board } from "../board.ts";
@@ -28,6 +29,7 @@ import {
   JobChange,
   ListQuery,
   NoteBody,
+  PlanQuery,
   QueryBody,
   SubmitQuery,
   WeighQuery,
@@ -188,6 +190,10 @@ function addQueries(app: Hono, { stores }: Board): void {
     const { first, second } = checked(CompareQuery, c.req.query());
     const studies = await compareStudies(stores, first, second);
     return json(studies ?? (await readComparison(stores, first, second)).beside);
+  });
+  app.get("/api/plan", async (c) => {
+    const asked = checked(PlanQuery, c.req.query());
+    return json(await planModel({ store: stores.roots[0]!, ...asked }, Deno.env.toObject()));
   });
   app.post("/api/query", async (c) => {
     const { sql, params, max_rows, timeout_seconds, store } = checked(QueryBody, await readJson(c));

@@ -8,7 +8,7 @@ export interface PageParts {
   readonly title: string;
   readonly body: Markup;
   /** Which entry of the navigation it belongs to. */
-  readonly at?: "studies" | "queue" | "compare" | "sql";
+  readonly at?: "studies" | "queue" | "compare" | "sql" | "plan";
 }
 
 /** The whole page: one landmark each for navigation and content, and a line that tells of events. */
@@ -41,6 +41,7 @@ export function layout({ title, body, at }: PageParts): Markup {
     ${link("/queue", "Queue", "queue")}
     ${link("/compare", "Compare", "compare")}
     ${link("/sql", "SQL", "sql")}
+    ${link("/plan", "Plan", "plan")}
           </nav>
         </header>
         <main id="main" tabindex="-1">

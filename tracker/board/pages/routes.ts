@@ -3,7 +3,7 @@ import type { Context, Hono } from "hono";
 import { UsageError } from "../../../core/mod.ts";
 import { clientFile } from "../../show/pages/page.ts";
 import type { Board } from "../board.ts";
-import { FlipsQuery, ListQuery } from "../api/operations.ts";
+import { FlipsQuery, ListQuery, PlanQuery } from "../api/operations.ts";
 import { checked } from "../api/read_request.ts";
 import { readCurves } from "../resources/curves.ts";
 import { listViews } from "../resources/list_views.ts";
@@ -18,6 +18,8 @@ import {
   trialId,
 } from "../resources/trials.ts";
 import { comparePage, compareStudiesPage } from "./compare_page.ts";
+import { planModel } from "../../lab/serving/plan_model.ts";
+import { planPage } from "./plan_page.ts";
 import { queuePage } from "./queue_page.ts";
 import { sqlPage } from "./sql_page.ts";
 import { studiesPage } from "./studies_page.ts";
@@ -136,6 +138,24 @@ async function sql(c: Context, { stores }: Board): Promise<Response> {
   }
 }
 
+async function plan(c: Context, { stores }: Board): Promise<Response> {
+  const { model = "", gpus = "", context = "", sequences = "", cache_type = "" } = c.req.query();
+  const form = { model, gpus, context, sequences, cache_type };
+  const given = Object.fromEntries(Object.entries(form).filter(([, value]) => value.trim() !== ""));
+  if (Object.keys(given).length === 0) {
+    return await c.html(planPage(form, { plan: null, refused: null }));
+  }
+  try {
+    const asked = checked(PlanQuery, given);
+    const found = await planModel({ store: stores.roots[0]!, ...asked }, Deno.env.toObject());
+    return await c.html(planPage(form, { plan: found, refused: null }));
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error;
+    c.status(400);
+    return await c.html(planPage(form, { plan: null, refused: error.message }));
+  }
+}
+
 async function asset(c: Context, name: string): Promise<Response> {
   const file = ASSETS.get(name);
   if (file === undefined) return await c.notFound();
@@ -154,6 +174,7 @@ export function addPages(app: Hono, board: Board): void {
   app.get("/queue", (c) => c.html(queuePage(board.queue.all())));
   app.get("/compare", (c) => compare(c, board));
   app.get("/sql", (c) => sql(c, board));
+  app.get("/plan", (c) => plan(c, board));
   app.get("/assets/:name", (c) => asset(c, c.req.param("name")));
   app.get("/favicon.ico", (c) => asset(c, "icon.svg")); // asked for before a page names its own
 }

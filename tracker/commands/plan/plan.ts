@@ -1,9 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import { unknownName, UsageError } from "../../../core/errors.ts";
-import { plan, type PlanRequest } from "../../../core/serving/plan/plan.ts";
 import { type Server, SERVERS } from "../../../core/serving/plan/schema.ts";
-import { hubCache } from "../../lab/serving/hub_config.ts";
-import { plannedModel } from "../../lab/serving/planned_model.ts";
+import { type PlanAsked, planModel } from "../../lab/serving/plan_model.ts";
 import { contextTable } from "../../show/plan/memory_rows.ts";
 import { planText } from "../../show/plan/plan_text.ts";
 
@@ -52,9 +50,9 @@ function given<T extends object>(values: T): { [K in keyof T]: Exclude<T[K], und
   return Object.fromEntries(kept) as { [K in keyof T]: Exclude<T[K], undefined> }; // as filtered
 }
 
-function requestOf(options: PlanOptions): Partial<PlanRequest> & Pick<PlanRequest, "gpus"> {
+function askedOf(model: string, options: PlanOptions): PlanAsked {
   return given({
-    gpus: options.gpus,
+    ...{ model, gpus: options.gpus, store: options.store },
     context: number("--context", options.context),
     sequences: number("--sequences", options.sequences),
     utilization: number("--utilization", options.utilization),
@@ -69,13 +67,7 @@ function requestOf(options: PlanOptions): Partial<PlanRequest> & Pick<PlanReques
 
 /** `pare plan`: needs no environment, starts nothing, and never reads a weight. */
 export async function planCommand(name: string, options: PlanOptions): Promise<void> {
-  const env = Deno.env.toObject();
-  const asked = requestOf(options);
-  const model = await plannedModel(name, {
-    env,
-    ...(options.store === undefined ? {} : { store: options.store }),
-  });
-  const found = plan({ ...model, ...asked, hub_cache: hubCache(env).replace(/\/hub$/, "") });
+  const found = await planModel(askedOf(name, options), Deno.env.toObject());
   if (options.figure !== undefined) {
     const { planFigure } = await import("../../show/plan/plan_figure.ts");
     await writeFile(options.figure, planFigure(found));

@@ -1,6 +1,6 @@
 import type { Layout, ServingPlan } from "../../../core/serving/plan/schema.ts";
 import { textTable } from "../terminal/table.ts";
-import { count, gib, spreadText } from "./plan_text.ts";
+import { count, gib, spreadText } from "./plan_tables.ts";
 
 /** One stretch of a card's memory in a plan. */
 export interface MemoryRow {

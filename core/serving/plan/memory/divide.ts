@@ -22,10 +22,8 @@ function splitsBlock(weight: Weight, forms: StoredForms, tensor: number): string
   const whole = down ? weight.columns : weight.rows;
   const own = whole / tensor;
   if (own % unit === 0) return null;
-  return `${whole} ${
-    down ? "inputs" : "outputs"
-  } of ${weight.name} in ${tensor} parts are ${own} each, ` +
-    `which is no multiple of the ${unit} that share a scale in ${form.name}`;
+  return `tensor parallel ${tensor} cuts the ${whole} ${down ? "inputs" : "outputs"} of ` +
+    `${weight.name} into parts of ${own}, no multiple of the ${unit} that share a scale in ${form.name}`;
 }
 
 /** Why a model cannot be spread so: each number that does not divide, with those that would. */

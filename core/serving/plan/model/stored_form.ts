@@ -182,20 +182,38 @@ function mainForm(read: z.infer<typeof Quantized>): StoredForm | null {
   return null;
 }
 
-/** A pattern of names that stay as they are: `re:` a regular expression, `*` anything, else a part. */
-function matcher(pattern: string): (name: string) => boolean {
-  if (pattern.startsWith("re:")) {
-    try {
-      const asked = new RegExp(pattern.slice(3));
-      return (name) => asked.test(name);
-    } catch {
-      return () => false; // one of Python's that JavaScript has not: the weight counts as quantized
-    }
+/** A pattern of names: `re:` a regular expression, `*` anything between. */
+function patternOf(pattern: string): RegExp | null {
+  try {
+    if (pattern.startsWith("re:")) return new RegExp(pattern.slice(3));
+  } catch {
+    return null; // one of Python's that JavaScript has not: the weight counts as quantized
   }
-  const text = pattern.replace(/^language_model\.|^model\.language_model\./, "");
-  const bare = text.replaceAll(/[.+?^${}()|[\]\\]/g, "\\$&").replaceAll("*", ".*");
-  const asked = new RegExp(`(^|\\.)${bare}($|\\.)`);
-  return (name) => asked.test(name);
+  const bare = pattern.replaceAll(/[.+?^${}()|[\]\\]/g, "\\$&").replaceAll("*", ".*");
+  return new RegExp(`(^|\\.)${bare}($|\\.)`);
+}
+
+/** Whether a name, or a run of its parts between dots, is one of these; lists have hundreds of them. */
+function isNamed(name: string, names: ReadonlySet<string>): boolean {
+  const parts = name.split(".");
+  return parts.some((_, from) =>
+    parts.some((_, to) => to >= from && names.has(parts.slice(from, to + 1).join(".")))
+  );
+}
+
+/** Tells of a name whether it is one of those that a checkpoint leaves as they are. */
+function leftAsItIs(listed: readonly string[]): (name: string) => boolean {
+  const bare = listed.map((name) => name.replace(/^(model\.)?language_model\./, ""));
+  const names = new Set(bare.filter((name) => !/^re:|\*/.test(name)));
+  const patterns = bare.filter((name) => /^re:|\*/.test(name)).map(patternOf);
+  const known = new Map<string, boolean>();
+  return (name) => {
+    const before = known.get(name);
+    if (before !== undefined) return before;
+    const left = isNamed(name, names) || patterns.some((pattern) => pattern?.test(name) === true);
+    known.set(name, left);
+    return left;
+  };
 }
 
 /** Parts that no library quantizes unless asked: they are looked up or small. */
@@ -211,14 +229,14 @@ export function storedForms(config: TextConfig, value_bytes: number): StoredForm
     return { main: plain, formOf: () => plain, cache: null };
   }
   const { data } = read;
-  const left = [
+  const isLeft = leftAsItIs([
     ...data.modules_to_not_convert ?? [],
     ...data.ignored_layers ?? [],
     ...data.ignore ?? [],
     ...data.exclude_modules ?? [],
     ...data.quantization?.exclude_modules ?? [],
     ...data.llm_int8_skip_modules ?? [],
-  ].map(matcher);
+  ]);
   const only_experts = main.method === "mxfp4";
   const head = data.lm_head === true;
   const fp8_cache = data.kv_cache_scheme != null ||
@@ -228,7 +246,7 @@ export function storedForms(config: TextConfig, value_bytes: number): StoredForm
     formOf: (weight) => {
       if (NEVER.has(weight.part) || (weight.part === "head" && !head)) return plain;
       if (only_experts && weight.part !== "experts") return plain;
-      return left.some((matches) => matches(weight.name)) ? plain : main;
+      return isLeft(weight.name) ? plain : main;
     },
     cache: fp8_cache ? "fp8" : null,
   };
