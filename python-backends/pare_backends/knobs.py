@@ -49,7 +49,8 @@ class KnobDescription:
 
 
 @functools.cache
-def _declarations() -> dict[str, dict[str, KnobDescription]]:
+def shipped_knobs() -> dict[str, dict[str, KnobDescription]]:
+    """Knobs of every method of this package by `agent/method`, as they are declared."""
     held = json.loads(Path(__file__).with_name("knobs.json").read_text("utf-8"))
     return {
         method: {knob["name"]: KnobDescription(**knob) for knob in knobs}
@@ -60,7 +61,7 @@ def _declarations() -> dict[str, dict[str, KnobDescription]]:
 def declared_knobs(cls: type[T]) -> type[T]:
     """The frozen dataclass of a method of this package, with the defaults of its declaration."""
     method = "/".join(cls.__module__.split(".")[-2:])
-    knobs = _declarations()[method]
+    knobs = shipped_knobs()[method]
     names: dict[str, Any] = {}
     for base in reversed(cls.__mro__):
         names |= inspect.get_annotations(base)

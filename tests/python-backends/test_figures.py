@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 
 import pytest
@@ -33,25 +34,36 @@ def test_an_action_s_joules_are_its_cpu_time_by_the_watts_of_a_thread(
     seconds = iter([3.0, 5.5])
     monkeypatch.setattr("pare_backends.measuring.energy._packages", lambda: None)
     monkeypatch.setattr("time.process_time", lambda: next(seconds))
-    figure, how = ActionEnergy("cpu", CpuPower(4.0, "a table")).so_far()
-    assert figure == Figure("estimated_energy_j", None, 10.0, "J")
+    figures, how = ActionEnergy("cpu", CpuPower(4.0, "a table")).so_far()
+    assert figures == [Figure("estimated_energy_j", None, 10.0, "J")]
     assert how == ("estimated energy is the action's own: estimate, 4 W a busy thread: a table")
 
 
 def test_beside_other_calls_a_counter_of_the_processor_counts_nothing(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    counted = EnergyReader("rapl", "measured", lambda: 7.0, "all that runs")
+    joules = itertools.count(7.0)
+    counted = EnergyReader("rapl", "measured", lambda: next(joules), "all that runs")
     monkeypatch.setattr("pare_backends.measuring.action_energy.energy_reader", lambda *_: counted)
     power = CpuPower(4.0, "a table")
     alone, _ = ActionEnergy("cpu", power).so_far()
     beside, _ = ActionEnergy("cpu", power, beside=True).so_far()
     own_gpu, _ = ActionEnergy("cuda", power, beside=True).so_far()
-    assert [one.metric for one in (alone, beside, own_gpu)] == [
+    assert [one.metric for one in [*alone, *beside, *own_gpu]] == [
         "energy_j",
         "estimated_energy_j",
         "energy_j",
     ]
+
+
+def test_an_action_that_is_over_before_the_counter_moves_has_no_joules(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    still = EnergyReader("nvml-counter", "measured", lambda: 7.0, "the whole GPU")
+    monkeypatch.setattr("pare_backends.measuring.action_energy.energy_reader", lambda *_: still)
+    figures, how = ActionEnergy("cuda", None).so_far()
+    assert figures == []
+    assert how == "No energy is told: nvml-counter did not move meanwhile"
 
 
 def test_figures_keep_their_order() -> None:

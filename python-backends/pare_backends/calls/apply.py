@@ -93,7 +93,7 @@ def run(request: ApplyRequest, report: Report) -> dict[str, Any]:
     joules, how = energy.so_far()
     child = parent if isinstance(made, NewSetting) else without_copy(made, layout)
     check_child(parent, child)
-    figures = [*checked(context.figures), asdict(joules)]
+    figures = [*checked(context.figures), *map(asdict, joules)]
     with report.span("write"):
         report.progress("write", 0, 1, "checkpoints")
         if isinstance(made, NewSetting):

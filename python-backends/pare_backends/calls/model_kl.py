@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pare_backends.checkpoint.load import load_dequantized
+from pare_backends.device import run_device
 from pare_backends.elsewhere.pair import base_directory, other_model
 from pare_backends.evaluation.calibration import draw_windows, read_texts
 from pare_backends.failures import CallFailure
@@ -51,7 +52,8 @@ def run(request: ModelKlRequest, report: Report) -> dict[str, Any]:
     base = base_directory(request.base, Path(request.room_dir), report)
     with report.span("load", library=True):
         first, tokenizer = load_dequantized(base)
-        second = other_model(request.other, base, report)
+        first = first.to(run_device())
+        second = other_model(request.other, base, report).to(run_device())
     text = SHIPPED_TEXT if request.text_path is None else Path(request.text_path)
     drawn = draw_windows(
         read_texts(text),
@@ -86,7 +88,7 @@ def compare(first: Any, second: Any, window: np.ndarray, apart: Apart) -> None:
     """Adds a window. window: (tokens,) int32"""
     import torch
 
-    ids = torch.from_numpy(window.astype(np.int64))[None]
+    ids = torch.from_numpy(window.astype(np.int64))[None].to(first.device)
     with torch.inference_mode():
         one = first(input_ids=ids, output_hidden_states=True, use_cache=False)
         two = second(input_ids=ids, output_hidden_states=True, use_cache=False)
@@ -114,7 +116,7 @@ def compare(first: Any, second: Any, window: np.ndarray, apart: Apart) -> None:
 def divergence(p: torch.Tensor, q: torch.Tensor) -> np.ndarray:
     """KL(p ‖ q) of each token in nats. p, q: (tokens, vocabulary) log probabilities"""
     each = (p.exp() * (p - q)).sum(-1).clamp(min=0)  # below 0 by the last digits alone
-    return np.asarray(each.numpy())
+    return np.asarray(each.cpu().numpy())
 
 
 def figures(windows: list[np.ndarray]) -> dict[str, Any]:

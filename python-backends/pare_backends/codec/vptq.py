@@ -26,7 +26,8 @@ from pare_backends.failures import CallFailure
 from pare_backends.knobs import declared_knobs
 from pare_backends.methods.context import Context
 from pare_backends.pruning.block_pass import Block, BlockPass, Inputs
-from pare_backends.pruning.calibrated import all_experts, on_device
+from pare_backends.device import on_device
+from pare_backends.pruning.calibrated import all_experts
 
 if TYPE_CHECKING:
     import torch

@@ -61,7 +61,6 @@ def apply(checkpoint: Checkpoint, params: Params, context: Context) -> Checkpoin
     teacher = load_teacher(context).eval().requires_grad_(False)
     model, tokenizer = context.load(checkpoint)
     student = opened(model, checkpoint, params, context)
-    teacher.to(next(student.parameters()).device)
     written = Writing(params, tokenizer.pad_token_id, model.generation_config.eos_token_id)
     lesson = Lesson(teacher, params.jsd_beta, written)
     look = None

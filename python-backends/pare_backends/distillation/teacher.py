@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pare_backends.checkpoint.load import load_dequantized
+from pare_backends.device import run_device
 from pare_backends.distillation.divergence import teacher_buckets
 from pare_backends.failures import CallFailure
 from pare_backends.methods.context import Context
@@ -160,10 +161,10 @@ def teacher_dir(context: Context) -> Path:
 
 
 def load_teacher(context: Context) -> Any:
-    """The original in float32."""
+    """The original in float32, where torch computes."""
     directory = teacher_dir(context)
     with context.report.span("load", library=True):
-        return load_dequantized(directory)[0]
+        return load_dequantized(directory)[0].to(run_device())
 
 
 def check_width(teacher: Any, kept: Kept) -> None:
@@ -182,6 +183,7 @@ def answers_of(teacher: Any, window: torch.Tensor, kept: Kept) -> dict[str, torc
     """The tensors of a window's file. window: (tokens,) int64"""
     import torch
 
+    window = window.to(teacher.device)
     with torch.inference_mode():
         said = teacher(window[None], use_cache=False, output_hidden_states=bool(kept.layers))
         logits = said.logits[0, :-1].float()
@@ -197,4 +199,4 @@ def answers_of(teacher: Any, window: torch.Tensor, kept: Kept) -> dict[str, torc
         if kept.layers:
             states = [said.hidden_states[layer][0, :-1] for layer in kept.layers]
             tensors["hidden"] = torch.stack(states)
-    return {name: values.clone().contiguous() for name, values in tensors.items()}
+    return {name: values.cpu().clone().contiguous() for name, values in tensors.items()}

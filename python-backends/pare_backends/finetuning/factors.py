@@ -152,7 +152,7 @@ def keep_zeros(tuned: Any, kept: Mapping[str, np.ndarray], context: Context) -> 
 
     for layer, mask in kept.items():
         module = tuned.get_submodule(f"{PREFIX}{context.layout.modules[layer]}")
-        factor = torch.from_numpy(mask.astype(np.float32))
+        factor = torch.from_numpy(mask.astype(np.float32)).to(tuned.device)
         module.forward = masked_forward(module, factor, layer in context.layout.transposed)
 
 

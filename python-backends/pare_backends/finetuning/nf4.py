@@ -45,7 +45,7 @@ class NF4:
         padded = torch.nn.functional.pad(flat, (0, -flat.numel() % BLOCK)).reshape(-1, BLOCK)
         scales = padded.abs().amax(dim=1)
         shares = padded / torch.where(scales == 0, 1.0, scales).unsqueeze(1)
-        book = code_book()
+        book = code_book().to(shares.device)
         nearest = torch.bucketize(shares, (book[1:] + book[:-1]) / 2).to(torch.uint8)
         codes = nearest[:, 0::2] * 16 + nearest[:, 1::2]
         return cls(codes, scales, (weight.shape[0], weight.shape[1]))

@@ -26,10 +26,13 @@ class ActionEnergy:
         )
         self._begun = self._reader.now()
 
-    def so_far(self) -> tuple[Figure, str]:
-        """Joules since the start, and the sentence that says how they were counted."""
+    def so_far(self) -> tuple[list[Figure], str]:
+        """Joules since the start, and the sentence that says how they were counted; no figure where
+        the action was over before the device's counter moved (on an H200 it does every 0.1 s)."""
         metric = METRICS[self._reader.provenance]
         joules = self._reader.now() - self._begun
         words = metric.removesuffix("_j").replace("_", " ")
+        if joules == 0:
+            return [], f"No energy is told: {self._reader.method} did not move meanwhile"
         how = f"{words} is the action's own: {self._reader.method}, {self._reader.how}"
-        return Figure(metric, None, joules, "J"), how
+        return [Figure(metric, None, joules, "J")], how

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+from pare_backends.device import computes_on, run_device
 from pare_backends.evaluation.answers import Answers
 from pare_backends.evaluation.chat_template import use_chat_template
 from pare_backends.evaluation.likelihood import OriginalAnswers
@@ -118,7 +119,7 @@ def open_answering(request: Answering, report: Report) -> Opened:
     if request.runtime is not None:
         size = min(size, model.largest_batch)
     path = None if request.answers_path is None else Path(request.answers_path)
-    machine = f"{model.device.type}, {report.threads} threads"
+    machine = computes_on(model.device, report.threads)
     answers = Answers(path, machine)
     original = _original(request, tokenizer)
     is_original = original is not None and Path(request.artifact_dir) == original.directory
@@ -181,7 +182,8 @@ def original_answers(reader: TextReader, chat_template: bool) -> OriginalAnswers
         from pare_backends.checkpoint.load import load_dequantized
 
         with report.span("load", library=True):
-            loaded, tokenizer = load_dequantized(original.directory)[:2]
+            loaded, tokenizer = load_dequantized(original.directory)
+            loaded = loaded.to(run_device())
         return _packed(TextReader(loaded, tokenizer, reader.batch_size, report), chat_template)
 
     return OriginalAnswers(original, reader.loaded is not None, load)
@@ -227,7 +229,7 @@ def _load(request: Answering, report: Report) -> tuple[Any, Any, str]:
         numerics += f", activations fake-quantized to int{bits} with a scale for {share}"
     if source.setting is not None:
         numerics += f", with {source.setting.label()}"
-    model = source.attach(load_model(checkpoint, artifact_dir))
+    model = source.attach(load_model(checkpoint, artifact_dir).to(run_device()))
     return model, load_tokenizer(artifact_dir), numerics
 
 

@@ -89,7 +89,13 @@ class Context:
         return replace(tensor, transposed=layer in self.layout.transposed)
 
     def load(self, checkpoint: Checkpoint) -> tuple[Any, Any]:
-        """(model in float32, tokenizer) of the parent, for a library to work on."""
+        """(model in float32 where torch computes, tokenizer) of the parent."""
+        from pare_backends.device import run_device
+
+        model, tokenizer = self._load(checkpoint)
+        return model.to(run_device()), tokenizer
+
+    def _load(self, checkpoint: Checkpoint) -> tuple[Any, Any]:
         from pare_backends.checkpoint.load import load_model, load_tokenizer
 
         with self.report.span("load", library=True):
@@ -97,10 +103,11 @@ class Context:
             return model, load_tokenizer(self.parent_dir)
 
     def load_linear(self, checkpoint: Checkpoint) -> tuple[Any, Any]:
-        """The same, rebuilt of plain Linear modules by the names that the layout gives them."""
+        """(model in float32 on the CPU, tokenizer), rebuilt of plain Linear modules by the names
+        that the layout gives them: for a library that moves its blocks itself, or `on_device`."""
         from pare_backends.checkpoint.linear_modules import plain_linears, separate_experts
 
-        model, tokenizer = self.load(checkpoint)
+        model, tokenizer = self._load(checkpoint)
         with self.report.span("load", library=True):
             plain_linears(model)
             if self.layout.experts:

@@ -16,6 +16,7 @@ import numpy as np
 
 from pare_backends.checkpoint import Checkpoint
 from pare_backends.checkpoint.forms.floats import half
+from pare_backends.device import on_device
 from pare_backends.methods.context import Context
 from pare_backends.pruning.block_pass import Accumulate, Block, BlockPass, Inputs, blocks_of
 from pare_backends.pruning.finished_blocks import FinishedBlocks, as_module_weight
@@ -221,11 +222,3 @@ def all_experts(context: Context) -> Any:
 
     context.notes.append(ALL_EXPERTS)
     return moe_calibration_context()
-
-
-def on_device(model: Any, windows: torch.Tensor) -> tuple[Any, torch.Tensor]:
-    """Both on the GPU where there is one."""
-    import torch
-
-    device = "cuda" if torch.cuda.is_available() else "cpu"
-    return model.to(device), windows.to(device)

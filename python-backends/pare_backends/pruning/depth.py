@@ -169,6 +169,7 @@ def weakest(
 
     model, _ = context.load(checkpoint)
     model.config.use_cache = False
+    windows = windows.to(model.device)
     rows = [model.get_submodule(f"{blocks.module}.{n}") for n in range(blocks.count)]
     score = influences if params.importance == "block_influence" else losses_without
     gone: list[int] = []

@@ -98,7 +98,7 @@ class Taylor:
             if self.mixed:
                 for parameter in self.parameters():
                     parameter.grad = None
-            row = window.unsqueeze(0)
+            row = window.unsqueeze(0).to(self.model.device)
             loss = self.model(input_ids=row, labels=row, use_cache=False).loss
             value = float(loss.detach())
             if not math.isfinite(value):
@@ -123,9 +123,9 @@ class Taylor:
         """(by row with its bias, by column) of a layer's matrix as (out, in)."""
         matrix = self.changes(layer.weight, windows, squares)
         matrix = matrix.T if layer.transposed else matrix
-        sums = [matrix.sum(dim=1).numpy(), matrix.sum(dim=0).numpy()]
+        sums = [matrix.sum(dim=1).cpu().numpy(), matrix.sum(dim=0).cpu().numpy()]
         if layer.bias is not None:
-            sums[ROWS] = sums[ROWS] + self.changes(layer.bias, windows, squares).numpy()
+            sums[ROWS] = sums[ROWS] + self.changes(layer.bias, windows, squares).cpu().numpy()
         if not all(np.isfinite(one).all() for one in sums):
             raise not_a_number("a gradient on the calibration windows is no finite number")
         return sums[ROWS], sums[COLUMNS]
@@ -150,7 +150,7 @@ class Taylor:
         for span in units.spans:
             if span.axis == COLUMNS:
                 layer = self.layers[span.layer]
-                places = torch.from_numpy(units.features(span, gone))
+                places = torch.from_numpy(units.features(span, gone)).to(layer.weight.device)
                 with torch.no_grad():
                     weight = layer.weight.T if layer.transposed else layer.weight
                     weight[:, places] = 0.0

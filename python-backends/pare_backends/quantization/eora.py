@@ -19,7 +19,7 @@ from pare_backends.finetuning.factors import PREFIX, check_trainable, checked, t
 from pare_backends.knobs import declared_knobs
 from pare_backends.methods.context import Context
 from pare_backends.pruning.block_pass import Block, BlockPass, Inputs
-from pare_backends.pruning.calibrated import on_device
+from pare_backends.device import on_device
 from pare_backends.quantization.correction.eigenspace import factors, weighted_error
 from pare_backends.quantization.folding.statistics import gather, read_statistics
 

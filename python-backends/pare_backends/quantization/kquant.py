@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pare_backends.checkpoint import Checkpoint, GgmlTensor
+from pare_backends.device import on_device
 from pare_backends.failures import CallFailure
 from pare_backends.knobs import declared_knobs
 from pare_backends.methods.context import Context
@@ -60,7 +61,7 @@ def apply(checkpoint: Checkpoint, params: Params, context: Context) -> Checkpoin
     fisher: Mapping[str, torch.Tensor] = {}
     if params.importance or by_fisher:
         windows = context.calibration(params.samples)
-        model, _ = context.load_linear(checkpoint)
+        model, windows = on_device(context.load_linear(checkpoint)[0], windows)
         if params.importance:
             with context.report.span("importance"):
                 importance = input_squares(model, context.layout, layers, windows, context.report)
@@ -142,7 +143,7 @@ def spent_better(
 def rise(weights: np.ndarray, tensor: GgmlTensor, fisher: torch.Tensor) -> float:
     """What the loss of a token is taken to rise by, in nats."""
     change = (weights - tensor.weight()).astype(np.float64)
-    return 0.5 * float((fisher.double().numpy() * change**2).sum())
+    return 0.5 * float((fisher.double().cpu().numpy() * change**2).sum())
 
 
 def chosen_layers(params: Params, layout: Layout) -> tuple[str, ...]:
@@ -190,7 +191,7 @@ def input_squares(
     finally:
         for handle in handles:
             handle.remove()
-    found = {layer: (total / tokens[layer]).numpy() for layer, total in sums.items()}
+    found = {layer: (total / tokens[layer]).cpu().numpy() for layer, total in sums.items()}
     if layout.head is None and layout.embedding in found:
         found[layout.embedding] += LOOKUPS * found[layout.embedding].mean()
     return found

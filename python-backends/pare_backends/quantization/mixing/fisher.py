@@ -48,7 +48,9 @@ def fisher_diagonal(
         with torch.enable_grad():
             for done, window in enumerate(windows, start=1):
                 logits = model(input_ids=window[None], use_cache=False).logits[0].float()
-                words = torch.multinomial(logits.detach().softmax(-1), 1, generator=generator)
+                # Drawn on the CPU: what is drawn of a seed is another thing on each device.
+                shares = logits.detach().softmax(-1).cpu()
+                words = torch.multinomial(shares, 1, generator=generator).to(logits.device)
                 torch.nn.functional.cross_entropy(logits, words[:, 0], reduction="sum").backward()
                 told(done)
     finally:

@@ -14,6 +14,7 @@ from pare_backends.cache.policy import chooses_by_content
 from pare_backends.checkpoint import read
 from pare_backends.checkpoint.load import load_model
 from pare_backends.checkpoint.setting import Setting, attach
+from pare_backends.device import run_device
 from pare_backends.runtimes.session import Numerics
 from pare_backends.runtimes.stored_weights import StoredWeights
 
@@ -32,13 +33,13 @@ class TransformersSession:
 
         self._torch = torch
         self.weights_dir = artifact_dir
-        self.device = "cuda" if torch.cuda.is_available() else "cpu"
+        self.device = run_device().partition(":")[0]
         weights = StoredWeights(artifact_dir)
         packed = "quantization_config" in weights.config
         self.provenance = "emulated" if packed else "measured"
         self.notes: tuple[str, ...] = ("packed weights run as float32",) if packed else ()
         model = load_model(read(artifact_dir), artifact_dir)
-        self._model = model.to(self.device)
+        self._model = model.to(run_device())
         embedding = self._model.get_input_embeddings().weight
         tied = self._model.get_output_embeddings().weight is embedding
         values = sum(p.numel() for p in self._model.parameters())
@@ -49,7 +50,7 @@ class TransformersSession:
     def _step(self, tokens: np.ndarray, cache: Any) -> int:
         torch = self._torch
         with torch.inference_mode():
-            ids = torch.from_numpy(tokens)[None].to(self.device)
+            ids = torch.from_numpy(tokens)[None].to(self._model.device)
             output = self._model(ids, past_key_values=cache, use_cache=True, logits_to_keep=1)
             self._cache = output.past_key_values
             return int(output.logits[0, -1].argmax())
