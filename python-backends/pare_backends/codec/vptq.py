@@ -22,11 +22,11 @@ from pare_backends.checkpoint.forms.vectors import Outliers, VectorProfile, row_
 from pare_backends.codec.blocks import check_encodable
 from pare_backends.codec.finished_layers import FinishedLayers
 from pare_backends.codec.vector_search import Coded, Target, search
+from pare_backends.device import on_device
 from pare_backends.failures import CallFailure
 from pare_backends.knobs import declared_knobs
 from pare_backends.methods.context import Context
 from pare_backends.pruning.block_pass import Block, BlockPass, Inputs
-from pare_backends.device import on_device
 from pare_backends.pruning.calibrated import all_experts
 
 if TYPE_CHECKING:

@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from pare_backends.checkpoint import Checkpoint, GridTensor
+from pare_backends.device import on_device
 from pare_backends.knobs import declared_knobs
 from pare_backends.methods.context import Context
 from pare_backends.pruning.block_pass import Block, BlockPass, Inputs
-from pare_backends.device import on_device
 from pare_backends.pruning.calibrated import all_experts
 from pare_backends.quantization.folding.clip import difference, round_by_inputs
 from pare_backends.quantization.folding.folds import Fold, Folds, find_folds

@@ -14,12 +14,12 @@ import numpy as np
 
 from pare_backends.checkpoint import Checkpoint, read
 from pare_backends.checkpoint.adapter import Adapter
+from pare_backends.device import on_device
 from pare_backends.failures import CallFailure
 from pare_backends.finetuning.factors import PREFIX, check_trainable, checked, target_modules
 from pare_backends.knobs import declared_knobs
 from pare_backends.methods.context import Context
 from pare_backends.pruning.block_pass import Block, BlockPass, Inputs
-from pare_backends.device import on_device
 from pare_backends.quantization.correction.eigenspace import factors, weighted_error
 from pare_backends.quantization.folding.statistics import gather, read_statistics
 

@@ -6,9 +6,9 @@ from __future__ import annotations
 import numpy as np
 
 from pare_backends.checkpoint import Checkpoint, GridTensor
+from pare_backends.device import on_device
 from pare_backends.knobs import declared_knobs
 from pare_backends.methods.context import Context
-from pare_backends.device import on_device
 from pare_backends.quantization.layer_checks import check_layers
 from pare_backends.quantization.mixing.fisher import fisher_diagonal
 from pare_backends.quantization.rounding import grid, place, ranges, round_matrix
