@@ -25,6 +25,7 @@ const LAYERS: Record<string, readonly string[]> = {
     ...[...GROUND, "checkpoint", "models", "methods", "families", "evaluation", "runtimes"],
     ...["cache", "conversion", "elsewhere", "measuring", "text"],
   ],
+  gpu_check: [...GROUND, "calls", "evaluation", "measuring", "models"],
 };
 const LAYER_NAMES = new Set(Object.keys(LAYERS));
 
