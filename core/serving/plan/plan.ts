@@ -45,6 +45,8 @@ export interface PlanRequest {
   readonly local?: boolean;
   /** The folder of this machine in which the hub's files are kept; default: the usual one. */
   readonly hub_cache?: string;
+  /** It is an artifact of pare's: its layers may lie in a form that no other program reads. */
+  readonly artifact?: boolean;
   /** Bytes of its weight files where they were looked at. */
   readonly stored_bytes?: number;
   /** What was measured on such a card; default: a published rule of thumb. */
@@ -111,6 +113,10 @@ function bestOf(
     .map((spread) => fit(stored, card, spread, asked));
   return tried.find(({ fits }) => fits) ?? tried[0];
 }
+
+const OWN_FORM =
+  "It is an artifact of pare's, and layers may be packed in pare's own form: other servers " +
+  "read what `pare convert` makes of it, and `pare serve` reads it as it is";
 
 /** Counts worth a look: each up to a machine's, then whole machines. */
 const COUNTS = [
@@ -283,6 +289,9 @@ export function plan(request: PlanRequest): ServingPlan {
       ...cards.corrections,
       ...tooFew(card, count, fewest?.cards ?? null, layouts.at(-1)),
     ],
-    warnings: planWarnings(config, stored, request.model, card, asked),
+    warnings: [
+      ...planWarnings(config, stored, request.model, card, asked),
+      ...(request.artifact === true ? [OWN_FORM] : []),
+    ],
   };
 }

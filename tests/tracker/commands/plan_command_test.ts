@@ -83,6 +83,20 @@ Deno.test("a quantization that lies beside the config counts", async () => {
   await Deno.remove(folder, { recursive: true });
 });
 
+Deno.test("an artifact of pare's is planned by its files, and its own form is said", async () => {
+  const home = await Deno.makeTempDir();
+  const folder = join(home, "artifacts", "0a1b2c3d");
+  await mkdir(folder, { recursive: true });
+  await writeFile(join(folder, "config.json"), JSON.stringify(configOf(QWEN)));
+  await writeFile(join(folder, "manifest.json"), "{}");
+  await weightFile(join(folder, "model.safetensors"), 20e9);
+  const { code, out, told } = await pare(["0a1b2c3d", "--gpus", "RTX5090"], { PARE_HOME: home });
+  assert.equal(code, 0, told);
+  assert.match(out, /18\.6 GiB of weights \(by its files\)/);
+  assert.match(out, /note: It is an artifact of pare's/);
+  await Deno.remove(home, { recursive: true });
+});
+
 Deno.test("--table and --figure show memory against context, and what a card holds", async () => {
   const folder = await folderOf(configOf(QWEN));
   const file = join(folder, "plan.svg");

@@ -13,6 +13,8 @@ export interface PlannedModel {
   readonly config: Record<string, unknown>;
   readonly local: boolean;
   readonly stored_bytes?: number;
+  /** It has the manifest of an artifact of pare's. */
+  readonly artifact?: boolean;
 }
 
 /** Python writes numbers that JSON has not; none of them is one the sums read. */
@@ -77,6 +79,7 @@ async function ofFolder(folder: string, model: string, local: boolean): Promise<
   return {
     ...{ model, local, config: withQuantization(config, beside.find((one) => one !== null)) },
     ...(stored_bytes === undefined ? {} : { stored_bytes }),
+    ...(existsSync(join(folder, "manifest.json")) ? { artifact: true } : {}),
   };
 }
 

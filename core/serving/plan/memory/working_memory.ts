@@ -32,16 +32,25 @@ export function usualBatch(card: Card): BatchSizes {
   return { batched: 2048, sequences: 256 };
 }
 
-/** Graph sizes that are captured by default: 1, 2, 4, then in steps of 8 to 256 and of 16 to 512. */
-const MOST_CAPTURED = 512;
-function capturedSizes(sequences: number): number {
-  const most = Math.min(MOST_CAPTURED, 2 * sequences);
-  const steps = Math.min(most, 256) / 8 + Math.max(0, (most - 256) / 16);
-  return Math.round(3 + steps);
+/** Sizes up to `most` that are captured by default: 1, 2, 4, then in steps of 8 to 256 and of 16 above. */
+function sizesUpTo(most: number): number {
+  return Math.round(3 + Math.min(most, 256) / 8 + Math.max(0, (most - 256) / 16));
 }
 
-/** Bytes of a captured graph for each layer, by logs of 0.3 to 1.5 GiB: a third to three times that. */
-const GRAPH_LAYER = .2 * MIB;
+const MOST_CAPTURED = 512;
+
+/** Graphs of a start: of parts of a step up to twice the sequences, and of whole steps up to those. */
+function capturedGraphs(sequences: number): number {
+  return sizesUpTo(Math.min(MOST_CAPTURED, 2 * sequences)) +
+    sizesUpTo(Math.min(MOST_CAPTURED, sequences));
+}
+
+/**
+ * Bytes of graphs as vLLM estimates them: 0.65 GiB for 34 layers and 67 graphs (its pull request 21489),
+ * 1.59 GiB for 64 layers and 86 graphs (Qwen2.5-32B-AWQ on a card of 24 GB). What is captured in the end
+ * shares a pool and is a third of it at times.
+ */
+const GRAPHS = { base: 150 * MIB, each_layer: .25 * MIB };
 
 /**
  * Memory of one card beside weights and cache. Activations are a rule of thumb: two bytes for four
@@ -66,7 +75,9 @@ export function workingMemory(
     sequences * shape.vocab_size * 2;
   return {
     activations: Math.round(2 * batched * widths + logits),
-    graphs: Math.round(GRAPH_LAYER * shape.layers.length / pipeline * capturedSizes(sequences)),
+    graphs: Math.round(
+      GRAPHS.base + GRAPHS.each_layer * shape.layers.length / pipeline * capturedGraphs(sequences),
+    ),
     outside: Math.round(.15 * GIB + (tensor > 1 ? .4 * GIB : 0) + (pipeline > 1 ? .1 * GIB : 0)),
   };
 }

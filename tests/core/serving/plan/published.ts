@@ -199,6 +199,11 @@ export const PUBLISHED_CONTEXTS: readonly PublishedContext[] = [
     ...{ model: "HuggingFaceTB/SmolLM2-135M-Instruct", gib: 3.38, tokens: 78_592 },
     source: "vLLM 0.32 on a CPU, --max-model-len 512",
   },
+  // Latent vectors with index keys, the same on each of eight cards.
+  {
+    ...{ model: "zai-org/GLM-5-FP8", cards: 8, gib: 32.11, tokens: 344_192 },
+    source: "a start-up log of GLM-5-FP8 on 8 × H200, 2026-05-19",
+  },
 ];
 
 /** Bytes of a model's weights by the index of its safetensors files. */

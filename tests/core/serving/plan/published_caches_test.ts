@@ -68,6 +68,33 @@ Deno.test("layOut() gives Qwen3.5-35B in 8 bits the tokens and the concurrency o
   assert.equal(concurrency.toFixed(2), "12.91");
 });
 
+Deno.test("layOut() gives Qwen3.5-122B on two cards in 8 bits the tokens and concurrency of vLLM's log", () => {
+  // "Available KV cache memory: 1.73 GiB", "75,168 tokens", "for 131,072 tokens per request: 1.89x".
+  const layout = layoutOf("Qwen/Qwen3.5-122B-A10B", "fp8", 2);
+  const blocks = Math.floor(1.73 * GIB / layout.block_bytes);
+  const all = layout.groups.find(({ keeps }) => keeps === "all")!;
+  assert.equal(Math.floor(blocks / layout.groups.length) * all.block, 75_168);
+  const concurrency = blocks / sequenceBlocks(layout, 131_072, USUAL_BATCH);
+  assert.equal(Math.floor(concurrency * 100) / 100, 1.89);
+});
+
+Deno.test("layOut() makes the blocks of Nemotron's Mamba layers and of LFM2's convolutions as vLLM says", () => {
+  // "Setting attention block size to 4176 tokens", "Padding mamba page size by 0.19%": in 8 bits.
+  const nano = layoutOf("nvidia/NVIDIA-Nemotron-3-Nano-30B-A3B-BF16", "fp8");
+  assert.equal(nano.groups.find(({ keeps }) => keeps === "all")?.block, 4176);
+  const state = 64 * 64 * 128 * 4 + 3 * (4096 + 2 * 8 * 128) * 2;
+  assert.equal((100 * (4176 * 512 / state - 1)).toFixed(2), "0.19");
+  // "Setting attention block size to 16 tokens", "Padding mamba page size by 300.00%", "Add 2 padding layers".
+  const lfm = layoutOf("LiquidAI/LFM2.5-1.2B-Instruct");
+  assert.equal(lfm.groups.find(({ keeps }) => keeps === "all")?.block, 16);
+  assert.equal(lfm.block_bytes, 6 * 4 * (2 * 2048 * 2), "six layers a group, four times a state");
+  assert.equal(
+    lfm.groups.filter(({ keeps }) => keeps === "state").length,
+    2,
+    "ten layers and two that pad",
+  );
+});
+
 Deno.test("layOut() counts a window once a sequence, and pads what does not fill a group", () => {
   const layout = layoutOf("openai/gpt-oss-120b");
   assert.deepEqual(layout.groups.map(({ keeps }) => keeps).sort(), ["all", "window"]);

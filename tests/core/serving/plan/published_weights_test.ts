@@ -32,6 +32,40 @@ for (const { model, cards, bytes, source } of WEIGHTS_A_CARD) {
   });
 }
 
+Deno.test("beyond the KV heads their projections are copied, routers and norms on every card", () => {
+  const { shape, forms } = sized("Qwen/Qwen3-235B-A22B");
+  const whole = (cards: number) => {
+    const [stage] = stagesOf(shape, { tensor: cards, pipeline: 1 });
+    return stageBytes(stage!, shape, forms, cards) * cards;
+  };
+  const of = (pattern: RegExp) =>
+    [...shape.outside, ...shape.layers.flatMap(({ weights }) => weights)]
+      .filter(({ name }) => pattern.test(name))
+      .reduce((sum, { rows, columns, plain }) => sum + 2 * (rows * columns + plain), 0);
+  const copied = of(/norm|mlp.gate$/);
+  assert.equal(whole(8) - whole(4), of(/[kv]_proj$/) + 4 * copied);
+  assert.equal(whole(4) - whole(2), 2 * copied);
+});
+
+Deno.test("stages of a pipeline share the layers, with the embedding in the first and the head in the last", () => {
+  const { shape, forms } = sized("Qwen/Qwen3-32B");
+  const stages = stagesOf(shape, { tensor: 1, pipeline: 3 });
+  assert.deepEqual(stages.map(({ caches }) => caches.length), [22, 21, 21]);
+  const has = (stage: number, part: string) =>
+    stages[stage]!.weights.some((one) => one.part === part);
+  assert.deepEqual([has(0, "embedding"), has(1, "embedding"), has(2, "embedding")], [
+    true,
+    false,
+    false,
+  ]);
+  assert.deepEqual([has(0, "head"), has(2, "head")], [false, true]);
+  const sum = stages.reduce((all, stage) => all + stageBytes(stage, shape, forms, 1), 0);
+  assert.ok(
+    Math.abs(sum / sized("Qwen/Qwen3-32B").bytes - 1) < 1e-3,
+    "padding of the vocabulary aside",
+  );
+});
+
 Deno.test("weighParts() forgets no embedding, head, norm, router or expert", () => {
   const { parts } = sized("deepseek-ai/DeepSeek-V3");
   const of = (name: string) => parts.find(({ part }) => part === name)!;
