@@ -27,6 +27,7 @@ export * from "./evidence/numerics/student_t.ts";
 export * from "./advice/advice.ts";
 export * from "./front/comparable.ts";
 export * from "./front/compared_latency.ts";
+export * from "./advice/cache_crossing.ts";
 export * from "./evidence/constraints.ts";
 export * from "./front/front_probability.ts";
 export * from "./front/front_worlds.ts";

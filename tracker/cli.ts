@@ -16,7 +16,7 @@ import {
 import { addPlanCommand } from "./commands/plan/add_plan.ts";
 import { addQueueCommand } from "./commands/queue/add_queue.ts";
 import { addLayerCommands } from "./commands/study/add_mix.ts";
-import { addAddCommand, addKlCommand } from "./commands/study/add_elsewhere.ts";
+import { addAddCommand, addCachesCommand, addKlCommand } from "./commands/study/add_elsewhere.ts";
 import { addScoreCommand } from "./commands/study/add_score.ts";
 import { addStagesCommand } from "./commands/study/add_stages.ts";
 import { addSweepCommand } from "./commands/study/add_sweep.ts";
@@ -201,6 +201,7 @@ function addLookCommands(program: Command): void {
   );
 
   addLayerCommands(program, withStore, collect);
+  addCachesCommand(program, (one) => withJson(withStore(one)));
   addKlCommand(program, (one) => withJson(withStore(one)));
   addScoreCommand(program, withStore, collect);
   withJson(withStore(
@@ -268,7 +269,7 @@ const GROUPS: Readonly<Record<string, readonly string[]>> = {
   "Start, and go on:": ["run", "add", "stages", "resume", "demo", "evaluate", "score", "queue"],
   "Choose what to ask for:": ["plugins", "datasets", "rules", "profiles", "schema"],
   "Look:": ["board", "studies", "show", "status", "log", "note", "sql"],
-  "Compare and decide:": ["compare", "kl", "weigh", "sensitivity", "mix"],
+  "Compare and decide:": ["compare", "kl", "caches", "weigh", "sensitivity", "mix"],
   "Publish:": ["report", "publish", "reproduce", "export", "convert", "push", "pull", "mlflow"],
   "Serve:": ["plan", "serve", "load", "diagnose"],
   "Keep and clean:": ["store", "import", "gc"],

@@ -12,6 +12,7 @@ export type { PlanAsked } from "./lab/serving/plan_model.ts";
 export { planFigure } from "./show/plan/plan_figure.ts";
 export type { SqlRows } from "./show/notebook/sql_rows.ts";
 export type { StudySession } from "./session/study_session.ts";
+export type { CachesOptions, MeasuredCaches } from "./session/study_caches.ts";
 export type { Mixed, MixOptions } from "./session/study_mix.ts";
 export type { LayerSensitivity, SensitivityOptions } from "./session/study_sensitivity.ts";
 export type { LabStudyByHand } from "./session/study_by_hand.ts";

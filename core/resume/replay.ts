@@ -15,6 +15,7 @@ type RecordOf<T extends JournalRecord["type"]> = Extract<JournalRecord, { type: 
 const AT_ANY_TIME: ReadonlySet<string> = new Set([
   "note",
   "layers_scored",
+  "caches_timed",
   "mixes_compared",
   "reproduced",
   "scored",

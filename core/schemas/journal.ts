@@ -5,6 +5,7 @@ import { Facts } from "./facts.ts";
 import { Fidelity } from "./fidelity.ts";
 import { RunImported } from "./imported.ts";
 import { Measurement } from "./measurement.ts";
+import { CachesTimed } from "./caches/timed_cache.ts";
 import { MixesCompared } from "./layers/mix.ts";
 import { Points } from "./points.ts";
 import {
@@ -285,6 +286,7 @@ const RECORDS = [
   Proposed,
   RunImported,
   Reproduced,
+  CachesTimed,
   MixesCompared,
   AnswersScored,
   ScoredAgain,

@@ -16,6 +16,7 @@ import { viewStudy } from "../show/view/view_study.ts";
 import { importScores } from "./layer_scores.ts";
 import { type SessionInput, startStudy, type StudyCompany } from "./start_study.ts";
 import { type LabStudyByHand, openLabStudyByHand } from "./study_by_hand.ts";
+import { type CachesOptions, type MeasuredCaches, studyCaches } from "./study_caches.ts";
 import { type Mixed, type MixOptions, studyMix } from "./study_mix.ts";
 import {
   type LayerSensitivity,
@@ -108,6 +109,11 @@ export class LabStudy {
   /** What another program's files say of that. */
   async importScores(files: readonly string[]): Promise<LayerSensitivity[]> {
     return await importScores(await this.#now(), files);
+  }
+
+  /** Speed and bytes of a runtime's cache under several settings. */
+  async caches(options?: CachesOptions): Promise<MeasuredCaches> {
+    return await studyCaches(await this.#now(), options);
   }
 
   /** The best mix of kept layers under a budget. */

@@ -25,6 +25,7 @@ import { rowsMedia } from "../show/notebook/table.ts";
 import { frontOfView, type Rows, trialsOf } from "../show/notebook/trial_tables.ts";
 import type { LabStudyByHand } from "./study_by_hand.ts";
 import { DISPLAY, kernelBroadcast, type Shown } from "../ground/terminal/kernel.ts";
+import type { CachesOptions, MeasuredCaches } from "./study_caches.ts";
 import type { Mixed, MixOptions } from "./study_mix.ts";
 import type { LayerSensitivity, SensitivityOptions } from "./study_sensitivity.ts";
 import type { WriteReportOptions } from "../exchange/publish/write_report.ts";
@@ -77,6 +78,8 @@ export interface StudySession extends Shown {
   sensitivity(options?: SensitivityOptions): Promise<Rows<LayerSensitivity>>;
   /** The same from files of AutoRound's AutoScheme or Model-Optimizer's auto_quantize. */
   importScores(...files: readonly string[]): Promise<Rows<LayerSensitivity>>;
+  /** Speed and bytes of a runtime's cache under several settings, in turn with the full cache. */
+  caches(options?: CachesOptions): Promise<Displayed<MeasuredCaches>>;
   /** The best mix of formats under a budget, weighed and run as a trial; null: it was not to run. */
   mix(options: MixOptions): Promise<Displayed<Mixed & { readonly trial: TrialCard | null }>>;
   /** Everything known of it so far, from the journal. */
@@ -86,7 +89,9 @@ export interface StudySession extends Shown {
 }
 
 /** What a session is of: a lab's study, driven and scored. */
-type StudyWork = DrivenStudy & Pick<LabStudy, "sensitivity" | "importScores" | "mix" | "report">;
+type StudyWork =
+  & DrivenStudy
+  & Pick<LabStudy, "sensitivity" | "importScores" | "caches" | "mix" | "report">;
 
 /** Makes the session of a study; `broadcast`: what a cell shows goes there. */
 export function openSession(study: StudyWork, broadcast = kernelBroadcast()): StudySession {
@@ -128,6 +133,10 @@ export function openSession(study: StudyWork, broadcast = kernelBroadcast()): St
     async importScores(...files) {
       const layers = await study.importScores(files);
       return displayed(layers, () => rowsMedia(layers));
+    },
+    async caches(options) {
+      const measured = await study.caches(options);
+      return displayed(measured, () => rowsMedia(measured.caches));
     },
     async mix({ run: runs = true, ...options }) {
       const mixed = await study.mix(options);

@@ -14,6 +14,23 @@ export function addAddCommand(program: Command, withShowOptions: With): void {
   );
 }
 
+/** `pare caches`: a runtime's settings of the cache beside each other. */
+export function addCachesCommand(program: Command, withShowOptions: With): void {
+  const collect = (one: string, all: string[] = []) => [...all, one];
+  withShowOptions(
+    program.command("caches")
+      .description("speed and bytes of a runtime's KV cache by setting and length of the prompt")
+      .argument("[study|trial|model]", "a study's original or a trial; else a model")
+      .option("--context <lengths>", "tokens of a prompt; default: 1k,2k,4k as the model reads")
+      .option("--setting <name|knob=value,…>", "of the runtime; repeated; default: all", collect)
+      .option("--runtime <name>", "whose cache can be set; default: the first that there is")
+      .option("--new-tokens <n>", "generated after each prompt; default: 64")
+      .option("--passes <n>", "pairs of prompts, in turn with the full cache; default: 3"),
+  ).action(async (name: string | undefined, options) =>
+    (await import("./caches.ts")).cachesCommand(name, options)
+  );
+}
+
 /** `pare kl`: two models beside each other, without a study. */
 export function addKlCommand(program: Command, withShowOptions: With): void {
   withShowOptions(

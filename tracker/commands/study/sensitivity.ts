@@ -34,10 +34,10 @@ function scorersOf(names: readonly string[]): LayerScorer[] {
 }
 
 /** The study of this id, as it was opened; else a new one of the model, which is not run. */
-async function sessionOf(
+export async function sessionOf(
   lab: Lab,
   name: string | undefined,
-  { dataset, calibrationData }: SensitivityCommandOptions,
+  { dataset, calibrationData, runtime }: SensitivityCommandOptions & { runtime?: string },
 ): Promise<StudySession> {
   const known = (await lab.studies()).map(({ study_id }) => study_id);
   if (name === undefined || known.includes(name)) return await lab.resume(name);
@@ -45,6 +45,7 @@ async function sessionOf(
     model_name: name,
     dataset: dataset ?? (name === "tiny" ? "tiny" : "demo"),
     ...(calibrationData === undefined ? {} : { calibration_data: calibrationData }),
+    ...(runtime === undefined ? {} : { runtime }),
   });
 }
 

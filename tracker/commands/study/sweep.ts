@@ -1,5 +1,5 @@
-import { type KnobValue, UsageError } from "../../../core/mod.ts";
 import { parsePositive, parseShare } from "../../ground/terminal/parse_values.ts";
+import { knobsOf, listedWords as words } from "../input/knob_list.ts";
 import { readDocument } from "../input/read_document.ts";
 import { studyFromOptions } from "../input/study_document.ts";
 import { runStudyCommand, type StudyCommandOptions } from "./run.ts";
@@ -18,28 +18,6 @@ const DEFAULT = {
   budgets: [128, 256, 512],
 };
 
-function words(list: string): string[] {
-  return list.split(",").map((word) => word.trim()).filter((word) => word !== "");
-}
-
-/** A knob's value as it stands in an option. */
-function knobValue(text: string): KnobValue {
-  if (text === "true" || text === "false") return text === "true";
-  return text.trim() !== "" && Number.isFinite(Number(text)) ? Number(text) : text;
-}
-
-function knobsOf(list: string): Record<string, KnobValue> {
-  return Object.fromEntries(
-    words(list).map((pair) => {
-      const [name, value] = pair.split("=", 2);
-      if (value !== undefined && name !== "") return [name!.trim(), knobValue(value)];
-      throw new UsageError(
-        `Cannot read --set ${list}: write knob=value, such as window=16`,
-      );
-    }),
-  );
-}
-
 /** The sweep that options describe, over its document. */
 function sweepFromOptions(
   { methods, budgets, set, maxAccuracyDrop: drop, ...options }: SweepOptions,
@@ -52,7 +30,7 @@ function sweepFromOptions(
     ...(budgets === undefined
       ? {}
       : { budgets: words(budgets).map((one) => parsePositive(one, "--budgets")) }),
-    ...(set === undefined ? {} : { set: knobsOf(set) }),
+    ...(set === undefined ? {} : { set: knobsOf(set, "--set") }),
   };
   const limits = drop === undefined
     ? {}

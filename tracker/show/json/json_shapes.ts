@@ -1,7 +1,7 @@
 import { Budget, JobCard, QueuedJob } from "./queue_shapes.ts";
 import { z } from "zod";
 import { ServingPlan } from "../../../core/serving/plan/schema.ts";
-import { CALLS, Difference, Drift, TrialState } from "../../../core/mod.ts";
+import { CALLS, Difference, Drift, TimedCaches, TrialState } from "../../../core/mod.ts";
 
 // What `--json` prints: an object with `kind`, `version` and `data`. Numbers are not rounded, and one
 // that is not finite is null. Fields are added within a version; one that changes has a higher version.
@@ -321,6 +321,15 @@ const Kl = CALLS.model_kl.result.extend({
   other: z.string(),
 });
 
+/** What settings of a runtime's cache cost. */
+const MeasuredCaches = TimedCaches.omit({ numerics: true, version: true }).extend({
+  study_id: z.string(),
+  artifact_id: z.string(),
+  runtime: z.string(),
+  runtime_version: z.string(),
+  full: z.string().describe("the setting that the others are held against"),
+});
+
 /** What each command's `--json` prints as `data`, by kind. */
 export const JSON_SHAPES = {
   studies: z.array(StudyLine),
@@ -335,6 +344,7 @@ export const JSON_SHAPES = {
   datasets: Datasets,
   reproduction: Reproduction,
   kl: Kl,
+  caches: MeasuredCaches,
   weighed: WeighedStudy,
   log: TrialLog,
   note: LeftNote,

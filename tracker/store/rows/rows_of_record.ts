@@ -13,7 +13,7 @@ import {
 } from "./proposal_rows.ts";
 import { PROTOCOL_TABLES, protocolRows } from "./protocol_rows.ts";
 import { energyRows, layerRows, layerScoreRows, resourceRows } from "./reading_rows.ts";
-import { timedInRuntimeRows } from "./runtime_rows.ts";
+import { cacheRows, timedInRuntimeRows } from "./runtime_rows.ts";
 import { SCORED_TABLES, scoredRows } from "./scoring/scored_rows.ts";
 import { scoredAgainRows } from "./scoring/scored_again_rows.ts";
 import { actionFigureRows, stageDecisionRows } from "./stage_rows.ts";
@@ -65,6 +65,8 @@ export function recordChanges(record: JournalRecord, position: number): Change[]
       return layerRows(record);
     case "layers_scored":
       return layerScoreRows(record, position);
+    case "caches_timed":
+      return cacheRows(record, position);
     case "mixes_compared":
       return mixRows(record, position);
     case "reproduced":

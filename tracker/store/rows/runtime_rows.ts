@@ -82,3 +82,29 @@ export function timedInRuntimeRows(
     }]),
   ];
 }
+
+/** Settings of a runtime's cache: a row a setting and length of the prompt, or one with why there is none. */
+export function cacheRows(record: RecordOf<"caches_timed">, position: number): Change[] {
+  const { study_id, artifact_id, runtime, version, threads, load_average, seed } = record;
+  const own = { study_id, artifact_id, position, timed_at: moment(record.at), runtime };
+  const how = { runtime_version: version, threads, load_average, seed };
+  const paramsOf = (setting: string) => {
+    const params = record.settings.find(({ name }) => name === setting)?.params ?? {};
+    return Object.entries(params).map(([knob, value]) => `${knob}=${value}`).join(",");
+  };
+  const measured = record.caches.map((row) => ({
+    ...own,
+    ...how,
+    ...row,
+    params: paramsOf(row.setting),
+    kv_precision: record.numerics[row.setting]?.kv_precision ?? null,
+    bytes_method: record.bytes_method,
+  }));
+  const refused = record.refused.map((row) => ({
+    ...own,
+    ...how,
+    ...row,
+    params: paramsOf(row.setting),
+  }));
+  return adds("cache_timings", [...measured, ...refused]);
+}

@@ -12,3 +12,18 @@ CREATE TABLE runtime_timings (
   runtime_kl DOUBLE, runtime_accuracy_change DOUBLE,
   reason VARCHAR
 );
+
+-- Settings of a runtime's cache of keys and values, each measured in turn with the full cache: a row a
+-- setting and length of the prompt; one that could not be measured has the reason, and no figures.
+CREATE TABLE cache_timings (
+  study_id VARCHAR NOT NULL, artifact_id VARCHAR NOT NULL, position BIGINT NOT NULL,
+  timed_at TIMESTAMP, runtime VARCHAR NOT NULL, runtime_version VARCHAR NOT NULL,
+  setting VARCHAR NOT NULL, params VARCHAR NOT NULL, kv_precision VARCHAR,
+  context_tokens BIGINT, new_tokens BIGINT, passes BIGINT,
+  prefill_ms DOUBLE, decode_ms DOUBLE, prompt_bytes BIGINT, kept_bytes BIGINT,
+  full_prefill_ms DOUBLE, full_decode_ms DOUBLE, full_kept_bytes BIGINT,
+  prefill_ratio DOUBLE, prefill_ratio_low DOUBLE, prefill_ratio_high DOUBLE,
+  decode_ratio DOUBLE, decode_ratio_low DOUBLE, decode_ratio_high DOUBLE,
+  threads BIGINT NOT NULL, load_average DOUBLE NOT NULL, seed BIGINT NOT NULL,
+  bytes_method VARCHAR, reason VARCHAR
+);

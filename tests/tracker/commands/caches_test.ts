@@ -1,0 +1,131 @@
+/** Settings of a runtime's cache: kept in the journal, asked in SQL, shown with their crossing points. */
+import assert from "node:assert/strict";
+import {
+  cacheCrossing,
+  type JournalRecord,
+  replayStudy,
+  type TimedCache,
+} from "../../../core/mod.ts";
+import genai from "../../../plugins/runtimes/openvino_genai.ts";
+import transformers from "../../../plugins/runtimes/transformers.ts";
+import { cachesText, crossingText, parseContexts } from "../../../tracker/commands/study/caches.ts";
+import { checkedCaches } from "../../../tracker/session/study_caches.ts";
+import { jsonText } from "../../../tracker/show/json/print_json.ts";
+import { openStore } from "../../../tracker/store/store.ts";
+import { inDirectory } from "../../fixtures/stores/processes.ts";
+import { AT, STUDY, studyRecords } from "../../fixtures/stores/records.ts";
+
+/** A setting whose tokens take so many times the full cache's, and a tenth either way. */
+function timed(context_tokens: number, decode_ratio: number, kept_bytes: number): TimedCache {
+  return {
+    ...{ setting: "less", context_tokens, new_tokens: 64, passes: 3 },
+    ...{ prefill_ms: 900, decode_ms: 20 * decode_ratio, full_prefill_ms: 1000 },
+    ...{ prompt_bytes: 3_000_000, kept_bytes, full_decode_ms: 20, full_kept_bytes: 3_000_000 },
+    ...{ prefill_ratio: 0.9, prefill_ratio_low: null, prefill_ratio_high: null },
+    ...{ decode_ratio, decode_ratio_low: 0.9 * decode_ratio },
+    decode_ratio_high: 1.1 * decode_ratio,
+  };
+}
+
+const ROWS = [
+  timed(4096, 0.5, 1_000_000),
+  timed(1024, 1.2, 3_000_000),
+  timed(2048, 0.8, 2_000_000),
+];
+
+Deno.test("the crossing point is the length from which on a setting surely costs less", () => {
+  assert.equal(cacheCrossing(ROWS, "decode"), 2048);
+  assert.equal(cacheCrossing(ROWS, "bytes"), 2048);
+  assert.equal(cacheCrossing(ROWS, "prefill"), null, "one pair tells nothing");
+  // Faster at one length and not at a longer one: no point from which on it is.
+  assert.equal(cacheCrossing([...ROWS, timed(8192, 0.95, 1)], "decode"), null);
+  assert.equal(cacheCrossing([timed(512, 0.5, 1), timed(1024, 0.5, 1)], "decode"), 512);
+  assert.equal(
+    crossingText("less", "full", ROWS),
+    "less, beside full: is smaller from 2048 tokens on; decodes faster from 2048 tokens on; " +
+      "reads no prompt surely faster",
+  );
+});
+
+Deno.test("lengths of a prompt are tokens, or thousands of 1,024", () => {
+  assert.deepEqual(parseContexts("1k, 2K,3000"), [1024, 2048, 3000]);
+  for (const wrong of ["1.5k", "0", "long", "-2"]) {
+    assert.throws(() => parseContexts(wrong), /it is such as 1k,2k,4096, not/, wrong);
+  }
+});
+
+Deno.test("settings are checked before any work, the full cache always among them", () => {
+  const names = (...asked: Parameters<typeof checkedCaches>) =>
+    checkedCaches(...asked).settings.map(({ name }) => name);
+  const runtimes = [transformers, genai];
+  assert.deepEqual(names(runtimes, {}), Object.keys(genai.caches!.settings));
+  const mine = { eviction: "sum", max_cache_size: 256 };
+  assert.deepEqual(names(runtimes, { settings: ["full_u8", mine, "full_u8"] }), [
+    ...["full_f16", "full_u8", "eviction=sum,max_cache_size=256"],
+  ]);
+  const refused = (asked: Parameters<typeof checkedCaches>[1], said: RegExp) =>
+    assert.throws(() => checkedCaches(runtimes, asked), said);
+  refused({ settings: ["full_f16"] }, /full_f16 with nothing: name another setting/);
+  refused({ settings: ["ful_u8"] }, /Did you mean "full_u8"/);
+  refused({ settings: [{ ...mine, max_cache_size: 250 }] }, /250 tokens, no multiple of the 32/);
+  refused({ runtime: "transformers" }, /its cache is one way; take openvino_genai/);
+  refused({ runtime: "openvino_gena" }, /Did you mean "openvino_genai"/);
+});
+
+const SETTINGS = checkedCaches([genai], { settings: ["norm_sum", "kvcrush"] }).settings;
+const MEASURED = {
+  caches: ROWS.map((row) => ({ ...row, setting: "norm_sum" })),
+  refused: [{ setting: "kvcrush", reason: "a process that tried it was ended by SIGSEGV" }],
+  ...{ version: "library 1.0", bytes_method: "counted", threads: 2, load_average: 0.5 },
+  numerics: {
+    norm_sum: { inference_precision: "f32", kv_precision: "f16", activation_group: 0 },
+  },
+};
+
+Deno.test("what was measured is a row in SQL, and why another was not", () =>
+  inDirectory(async (root) => {
+    const own = {
+      study_id: STUDY,
+      artifact_id: "a".repeat(16),
+      runtime: "openvino_genai",
+      seed: 1,
+    };
+    const record: JournalRecord = {
+      ...{ type: "caches_timed", at: AT, ...own },
+      ...{ settings: SETTINGS, ...MEASURED },
+    };
+    await using store = await openStore(root, { write: true });
+    for (const one of [...studyRecords(), record]) await store.record(one);
+    await store.flush();
+    const { rows } = await store.query(
+      "SELECT setting, kv_precision, context_tokens, decode_ratio, kept_bytes, full_kept_bytes, reason, " +
+        "params LIKE '%max_cache_size=512%' AS known FROM cache_timings ORDER BY ALL",
+    );
+    assert.deepEqual(rows.map(({ setting, context_tokens }) => [setting, context_tokens]), [
+      ...[["kvcrush", null], ["norm_sum", 1024], ["norm_sum", 2048], ["norm_sum", 4096]],
+    ]);
+    assert.match(String(rows[0]?.["reason"]), /SIGSEGV/);
+    assert.equal(rows[3]?.["kept_bytes"], 1_000_000);
+    assert.ok(rows[1]?.["known"], "every knob's value stands beside it");
+    // It may come long after a study: its end does not move.
+    const before = replayStudy(studyRecords(), STUDY);
+    assert.deepEqual(replayStudy([...studyRecords(), record], STUDY)?.trials, before?.trials);
+  }));
+
+Deno.test("the table has the full cache of each length first, and the JSON every figure", () => {
+  const { version, numerics: _, ...rest } = MEASURED;
+  const measured = {
+    ...{ study_id: STUDY, artifact_id: "a".repeat(16), runtime: "openvino_genai" },
+    ...{ runtime_version: version, full: "full_f16", ...rest },
+  };
+  const lines = cachesText(measured).split("\n");
+  assert.match(lines[0]!, /prompt +setting +prefill ms +decode ms\/token +cache +at most/);
+  assert.match(lines[2]!, /^ +1024 +full_f16 +1000 +20\.0 +3\.0+ MB/);
+  assert.match(lines[3]!, /norm_sum +900 · 0\.90× +24\.0 · 1\.2× \(1\.1 to 1\.3\) +3\.0+ MB/);
+  assert.match(lines[7]!, /^ +4096 +norm_sum .* 10\.0 · 0\.50× \(0\.45 to 0\.55\) +1\.0+ MB/);
+  assert.ok(
+    lines.includes("kvcrush was not measured: a process that tried it was ended by SIGSEGV"),
+  );
+  const { data } = JSON.parse(jsonText("caches", measured));
+  assert.equal(data.caches[0].decode_ratio, 0.5);
+});

@@ -1,0 +1,160 @@
+import {
+  type CacheCost,
+  cacheCrossing,
+  costShare,
+  type TimedCache,
+  UsageError,
+} from "../../../core/mod.ts";
+import { parseWhole } from "../../ground/terminal/parse_values.ts";
+import { openLab } from "../../session/lab.ts";
+import { checkedCaches, type MeasuredCaches } from "../../session/study_caches.ts";
+import { jsonText } from "../../show/json/print_json.ts";
+import { createLiveView, standardScreen } from "../../show/terminal/live_view.ts";
+import { textTable } from "../../show/terminal/table.ts";
+import { bytes, number } from "../../show/view/number_text.ts";
+import { knobsOf, listedWords } from "../input/knob_list.ts";
+import { sessionOf } from "./sensitivity.ts";
+
+/** What `pare caches` may be told. */
+export interface CachesCommandOptions {
+  store?: string;
+  runtime?: string;
+  context?: string;
+  setting?: string[];
+  newTokens?: string;
+  passes?: string;
+  json?: boolean;
+}
+
+/** A trial, such as STUDY/t03 or t03 of the latest study. */
+const TRIAL = /^(?:(.+)\/)?(t\d+)$/;
+
+/** `1k` and `2048` as tokens. */
+export function parseContexts(list: string): number[] {
+  return listedWords(list).map((word) => {
+    const [, digits, thousand] = /^(\d+)(k?)$/i.exec(word) ?? [];
+    const tokens = Number(digits) * (thousand ? 1024 : 1);
+    if (tokens >= 1) return tokens;
+    throw new UsageError(
+      `Cannot take --context as lengths of a prompt: it is such as 1k,2k,4096, not "${list}"`,
+    );
+  });
+}
+
+/** A figure of a setting and how many times the full cache's it is, with the interval. */
+function beside(row: TimedCache, cost: Exclude<CacheCost, "bytes">): string {
+  const { value, low, high } = costShare(row, cost);
+  const interval = Number.isFinite(high) ? ` (${number(low, 2)} to ${number(high, 2)})` : "";
+  return `${number(row[`${cost}_ms`])} · ${number(value, 2)}×${interval}`;
+}
+
+/** The full cache at one length: the median of what was measured in turn with each setting. */
+function fullRow(name: string, rows: readonly TimedCache[]): string[] {
+  const middle = (of: (row: TimedCache) => number) =>
+    rows.map(of).sort((a, b) => a - b)[Math.floor((rows.length - 1) / 2)]!;
+  const { context_tokens, full_kept_bytes } = rows[0]!;
+  return [
+    `${context_tokens}`,
+    name,
+    number(middle((row) => row.full_prefill_ms)),
+    number(middle((row) => row.full_decode_ms)),
+    bytes(full_kept_bytes),
+    bytes(full_kept_bytes),
+  ];
+}
+
+const COSTS: Readonly<Record<CacheCost, readonly [less: string, not: string]>> = {
+  prefill: ["reads a prompt faster", "reads no prompt surely faster"],
+  decode: ["decodes faster", "decodes surely faster at none of these lengths"],
+  bytes: ["is smaller", "is smaller at none of these lengths"],
+};
+
+/** From which length of the prompt on a setting costs less than the full cache. */
+export function crossingText(name: string, full: string, rows: readonly TimedCache[]): string {
+  const said = (["bytes", "decode", "prefill"] as const).map((cost) => {
+    const from = cacheCrossing(rows, cost);
+    const [less, not] = COSTS[cost];
+    return from === null ? not : `${less} from ${from} tokens on`;
+  });
+  return `${name}, beside ${full}: ${said.join("; ")}`;
+}
+
+/** Settings by length of the prompt, what could not be measured, and the crossing points. */
+export function cachesText(measured: MeasuredCaches): string {
+  const { caches, full, refused, runtime_version, threads, load_average } = measured;
+  const lengths = [...Map.groupBy(caches, ({ context_tokens }) => context_tokens)]
+    .sort(([a], [b]) => a - b);
+  const table = textTable(
+    ["prompt", "setting", "prefill ms", "decode ms/token", "cache", "at most"],
+    lengths.flatMap(([, rows]) => [
+      fullRow(full, rows),
+      ...rows.map((row) => [
+        `${row.context_tokens}`,
+        row.setting,
+        beside(row, "prefill"),
+        beside(row, "decode"),
+        bytes(row.kept_bytes),
+        bytes(row.prompt_bytes),
+      ]),
+    ]),
+  );
+  const crossings = [...Map.groupBy(caches, ({ setting }) => setting)]
+    .map(([name, rows]) => crossingText(name, full, rows));
+  return [
+    ...(caches.length === 0 ? [] : [table, ""]),
+    ...crossings,
+    ...refused.map(({ setting, reason }) => `${setting} was not measured: ${reason}`),
+    "",
+    `${runtime_version}, ${threads} threads, load ${
+      number(load_average, 2)
+    }; × is to ${full} in turn, ` +
+    "with its 95 % interval",
+    `cache: after the last token; at most: once the prompt is read (${measured.bytes_method})`,
+  ].join("\n");
+}
+
+/** `pare caches`: what a runtime's settings of the cache cost, by the length of the prompt. */
+export async function cachesCommand(
+  name: string | undefined,
+  options: CachesCommandOptions,
+): Promise<void> {
+  const whole = (text: string | undefined, flag: string, least: number) =>
+    text === undefined ? undefined : parseWhole(text, flag, least);
+  const asked = {
+    runtime: options.runtime,
+    contexts: options.context === undefined ? undefined : parseContexts(options.context),
+    settings: options.setting?.map((one) => one.includes("=") ? knobsOf(one, "--setting") : one),
+    new_tokens: whole(options.newTokens, "--new-tokens", 1),
+    passes: whole(options.passes, "--passes", 1),
+  };
+  const given = Object.fromEntries(
+    Object.entries(asked).filter(([, value]) => value !== undefined),
+  );
+  const [, study, trial] = TRIAL.exec(name ?? "") ?? [];
+  const screen = createLiveView(standardScreen(), () => Date.now());
+  await using lab = await openLab({
+    onSetup: (line) => screen.progressLine(line),
+    onEvent: screen.onEvent,
+    ...(options.store === undefined ? {} : { store: options.store }),
+  });
+  // What is wrong with a setting is said before a model is looked at.
+  const { runtime } = checkedCaches(lab.registry.runtimes, given);
+  const session = await sessionOf(lab, trial === undefined ? name : study, {
+    runtime: runtime.name,
+  });
+  const measured = await session.caches({
+    ...given,
+    ...(trial === undefined ? {} : { trial }),
+    onEvent: screen.onEvent,
+  });
+  screen.finish();
+  if (options.json === true) {
+    const { caches, refused } = measured;
+    console.log(jsonText("caches", { ...measured, caches: [...caches], refused: [...refused] }));
+    return;
+  }
+  console.log(cachesText(measured));
+  console.log(
+    `\nSELECT * FROM cache_timings WHERE study_id = '${session.study_id}' has every figure`,
+  );
+}
