@@ -30,6 +30,9 @@ const LEAST_CONTEXT = 4096;
 /** Where a config has no native context, the search for the longest ends here. */
 const MOST_CONTEXT = 16_777_216;
 
+/** `40,960`; not by Intl, whose first use takes longer than a plan. */
+export const grouped = (value: number) => String(value).replaceAll(/\B(?=(\d{3})+$)/g, ",");
+
 export const gib = (bytes: number) => `${(bytes / GIB).toFixed(bytes < 10 * GIB ? 2 : 1)} GiB`;
 
 function memoryOf(
@@ -80,10 +83,8 @@ function whyNot(
   }
   if (longest >= needed) return null;
   const one = asked.sequences === 1 ? "one sequence" : `${asked.sequences} sequences`;
-  return `the cache has ${gib(memory.cache)} for ${one} of ${
-    needed.toLocaleString("en-US")
-  } tokens, ` +
-    `which holds ${longest.toLocaleString("en-US")} each`;
+  return `the cache has ${gib(memory.cache)} for ${one} of ${grouped(needed)} tokens, ` +
+    `which holds ${grouped(longest)} each`;
 }
 
 /** Contexts that a table has a row for: doubled up to the native one, and what was asked. */

@@ -1,5 +1,5 @@
 import type { Card } from "./cards/card_table.ts";
-import type { Asked, Fit, Stored } from "./fit.ts";
+import { type Asked, type Fit, grouped, type Stored } from "./fit.ts";
 import type { TextConfig } from "./model/config.ts";
 
 const capability = (card: Card) =>
@@ -89,10 +89,8 @@ function modelWarnings(config: TextConfig, stored: Stored, model: string, asked:
   const native = shape.native_context;
   if (native !== null && asked.context !== null && asked.context > native) {
     found.push(
-      `${asked.context.toLocaleString("en-US")} tokens are more than its native context of ` +
-        `${
-          native.toLocaleString("en-US")
-        }: vLLM refuses them without --hf-overrides that scale its positions`,
+      `${grouped(asked.context)} tokens are more than its native context of ` +
+        `${grouped(native)}: vLLM refuses them without --hf-overrides that scale its positions`,
     );
   }
   if (GATED.test(model)) {

@@ -1,9 +1,10 @@
+import { grouped } from "../../../core/serving/plan/fit.ts";
 import type { Layout, ServingPlan } from "../../../core/serving/plan/schema.ts";
 
 const GIB = 1024 ** 3;
 
 export const gib = (bytes: number, digits = 1) => `${(bytes / GIB).toFixed(digits)} GiB`;
-export const count = (value: number) => value.toLocaleString("en-US");
+export const count = grouped;
 
 /** Parameters as people call them: `235.1 B`, `494.0 M`. */
 function parametersText(value: number): string {

@@ -15,10 +15,11 @@ function fewDivisors(value: number): string {
 
 /** A matrix of a form with blocks or groups must be cut between them. */
 function splitsBlock(weight: Weight, forms: StoredForms, tensor: number): string | null {
+  if (weight.cut !== "shared out" || !/mlp|experts/.test(weight.part)) return null;
   const form = forms.formOf(weight);
   const down = /down_proj|o_proj|out_proj/.test(weight.name);
   const unit = down ? form.per_group : form.per_rows;
-  if (unit === null || weight.cut !== "shared out" || !/mlp|experts/.test(weight.part)) return null;
+  if (unit === null) return null;
   const whole = down ? weight.columns : weight.rows;
   const own = whole / tensor;
   if (own % unit === 0) return null;

@@ -49,6 +49,19 @@ export function stagesOf(shape: Shape, { pipeline }: Spread): Stage[] {
   });
 }
 
+/** Bytes of weights by the form they are stored in: every spread over cards asks for the same. */
+const WHOLE = new WeakMap<StoredForms, Map<Weight, number>>();
+
+function wholeBytes(weight: Weight, forms: StoredForms, value_bytes: number): number {
+  let known = WHOLE.get(forms);
+  if (known === undefined) WHOLE.set(forms, known = new Map());
+  const before = known.get(weight);
+  if (before !== undefined) return before;
+  const bytes = bytesOf(weight, forms, value_bytes);
+  known.set(weight, bytes);
+  return bytes;
+}
+
 /** Bytes of a weight on one of `tensor` cards. */
 function cutBytes(
   weight: Weight,
@@ -57,7 +70,7 @@ function cutBytes(
   tensor: number,
   kv_heads: number,
 ): number {
-  const whole = bytesOf(weight, forms, value_bytes);
+  const whole = wholeBytes(weight, forms, value_bytes);
   switch (weight.cut) {
     case "copied":
       return whole;
