@@ -4,6 +4,7 @@ import { EnergyReading } from "./energy.ts";
 import { Facts } from "./facts.ts";
 import { Fidelity } from "./fidelity.ts";
 import { RunImported } from "./imported.ts";
+import { LoadMeasured } from "./load.ts";
 import { Measurement } from "./measurement.ts";
 import { CachesTimed } from "./caches/timed_cache.ts";
 import { MixesCompared } from "./layers/mix.ts";
@@ -291,6 +292,7 @@ const RECORDS = [
   AnswersScored,
   ScoredAgain,
   Points,
+  LoadMeasured,
 ] as const;
 
 /**

@@ -24,6 +24,29 @@ export function addServeCommands(program: Command): void {
     (await import("./serve.ts")).serveCommand(name, words, options)
   );
 
+  withStore(
+    program.command("load").description("load a served model: first token, tokens between, goodput")
+      .argument("<url>", "an OpenAI-compatible server, such as http://127.0.0.1:8000")
+      .option("--rate <list>", "requests a second, such as 1,2,4, sent on time in any case")
+      .option("--concurrency <list>", "requests at a time; default: 1,2,4")
+      .addOption(
+        new Option("--arrivals <how>", "of a rate").choices(["constant", "poisson"])
+          .default("poisson"),
+      )
+      .option("--requests <n>", "of each load; default: as many as its time has")
+      .option("--seconds <n>", "of each load; default: 20")
+      .option("--warmup <n>", "requests before each load, which count for nothing", "2")
+      .option("--prompt-tokens <n>", "words of each prompt", "64")
+      .option("--output-tokens <n>", "of each answer", "32")
+      .option("--first-token-limit <ms>", "that an answer must keep to, for goodput")
+      .option("--between-tokens-limit <ms>", "the same of the mean time between tokens")
+      .option("--served-model <name>", "the server's name of the model; default: its only one")
+      .option("--against <url>", "a second server, loaded in turn in the same minutes")
+      .option("--against-model <name>", "its name of the model")
+      .option("--seed <n>", "of prompts and arrivals", "42")
+      .option("--output <dir>", "where the figure goes"),
+  ).action(async (url: string, options) => (await import("./load.ts")).loadCommand(url, options));
+
   program.command("diagnose").description("what a server's log shows, and what to do about it")
     .argument("[log|name]", "a file, or a name of the list; default: all questions")
     .action(async (of: string | undefined) => (await import("./diagnose.ts")).diagnoseCommand(of));

@@ -17,6 +17,7 @@ import { rateDistortion } from "./figures/rate_distortion.ts";
 import { recipes } from "./figures/recipes.ts";
 import { retention } from "./figures/retention.ts";
 import { roofline } from "./figures/roofline.ts";
+import { servedLoad } from "./figures/serving/served_load.ts";
 
 export type { FigureOptions } from "./ground/options.ts";
 export { figureText } from "./ground/svg.ts";
@@ -37,4 +38,5 @@ export const figures = {
   ...{ pareto, hypervolume, recipes, retention, knobEffects, knobImportance },
   ...{ layerSensitivity, layerMix, flips, roofline, memory, energy, lossCurves },
   ...{ lineage, phases, rateDistortion, qualityByRatio, qualityByCache, needleMap, cacheByContext },
+  servedLoad,
 } as const;

@@ -4,6 +4,7 @@ import { adds, type Change, measurementRow, moment } from "./change.ts";
 import { driftRows } from "./drift_rows.ts";
 import { mixRows } from "./mix_rows.ts";
 import { episodeRows } from "./episode_rows.ts";
+import { loadRows } from "./load_rows.ts";
 import { importedRows } from "./imported_rows.ts";
 import {
   consultationRows,
@@ -89,6 +90,8 @@ export function recordChanges(record: JournalRecord, position: number): Change[]
       return formatLossRows(record, position);
     case "run_imported":
       return importedRows(record, position);
+    case "load_measured":
+      return loadRows(record, position);
     case "stages_decided":
       return stageDecisionRows(record);
     case "pause_ended": // it is an event, and no time of the study

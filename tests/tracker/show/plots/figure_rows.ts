@@ -157,6 +157,19 @@ export const ROWS: Record<keyof typeof figures, readonly [readonly object[], obj
     ...{ spent_gpu_hours: null, spent_joules: 4000 + 2500 * number },
   }))],
   recipes: [knobs],
+  servedLoad: [
+    ["http://127.0.0.1:8000/v1", "http://127.0.0.1:8001/v1"].flatMap((server, i) =>
+      [1, 2, 4].map((level, l) => ({
+        ...{ server, load: "concurrency", level, model: "words/t04" },
+        ...{ output_tokens_per_second: 30 * (i + 1) * level ** 0.6 },
+        ...{ first_token_p50_ms: 90 + 60 * l - 30 * i, first_token_p95_ms: 150 + 90 * l },
+        ...{
+          between_tokens_p50_ms: 22 + 6 * l,
+          between_tokens_p95_ms: i === 1 && l === 2 ? null : 48,
+        },
+      }))
+    ),
+  ],
   retention: [
     trials.slice(1, 5).flatMap(({ trial_id }, i) =>
       ["everyday_choice", "last_words", null].map((task, t) => ({

@@ -1,0 +1,82 @@
+import { textTable } from "../../show/terminal/table.ts";
+import type { ClientLimit } from "../../serving/load/client_limit.ts";
+import type { StepMeasured } from "../../serving/load/measure_load.ts";
+
+const ms = (value: number | null) => value === null ? "–" : value.toFixed(value < 100 ? 1 : 0);
+const per = (value: number | null) => value === null ? "–" : value.toFixed(value < 10 ? 2 : 1);
+
+/** A share of the client's own limit above which a server's figure may be the client's. */
+const CLIENT_SHARE = 0.5;
+/** Milliseconds by which requests may be sent late. */
+const LATE_MS = 20;
+
+const HEADER = [
+  "load",
+  "server",
+  "answers/s",
+  "tokens/s",
+  "first token p50, p95 ms",
+  "between tokens p50, p95",
+  "whole p50, p95",
+  "goodput/s",
+  "failed",
+];
+
+/** One row a step of a server. */
+export function loadTable(steps: readonly StepMeasured[]): string {
+  return textTable(
+    HEADER,
+    steps.map(({ target, asked, summary }) => [
+      asked.load === "rate" ? `${asked.level}/s` : `${asked.level} at a time`,
+      target.base_url.replace(/^https?:\/\/|\/v1$/g, ""),
+      per(summary.requests_per_second),
+      per(summary.output_tokens_per_second),
+      `${ms(summary.first_token.p50)}, ${ms(summary.first_token.p95)}`,
+      `${ms(summary.between_tokens.p50)}, ${ms(summary.between_tokens.p95)}`,
+      `${ms(summary.latency.p50)}, ${ms(summary.latency.p95)}`,
+      per(summary.goodput),
+      `${summary.failed} of ${summary.requests}`,
+    ]),
+  );
+}
+
+/** What may be the client's doing and not the server's; empty where nothing is. */
+export function clientNotes(steps: readonly StepMeasured[], limit: ClientLimit): string[] {
+  const own = `the client itself makes ${per(limit.requests_per_second)} requests/s and reads ` +
+    `${per(limit.tokens_per_second)} tokens/s of a server that does nothing`;
+  const near = steps.some(({ summary }) =>
+    summary.requests_per_second > CLIENT_SHARE * limit.requests_per_second ||
+    summary.output_tokens_per_second > CLIENT_SHARE * limit.tokens_per_second
+  );
+  const late = steps.filter(({ summary }) => summary.late_p95_ms > LATE_MS).map(({ asked }) =>
+    `${asked.level}`
+  );
+  return [
+    near ? `${own}: figures above half of that may be the client's` : own,
+    ...(late.length === 0 ? [] : [
+      `at ${
+        [...new Set(late)].join(", ")
+      } a twentieth of the requests left more than ${LATE_MS} ms late`,
+    ]),
+  ];
+}
+
+/** How the second server stands to the first at one load: by medians, and by the parts in turn. */
+export function comparedLine([first, second]: readonly StepMeasured[]): string | null {
+  if (first === undefined || second === undefined) return null;
+  const [one, other] = [first.summary.first_token.p50, second.summary.first_token.p50];
+  if (one === null || other === null) return null;
+  const parts = first.parts.flatMap((part, at) => {
+    const against = second.parts[at] ?? null;
+    return part === null || against === null ? [] : [part / against];
+  });
+  const range = parts.length === 0
+    ? ""
+    : ` (in ${parts.length} turns ${Math.min(...parts).toFixed(2)} to ${
+      Math.max(...parts).toFixed(2)
+    })`;
+  const throughput = first.summary.output_tokens_per_second /
+    second.summary.output_tokens_per_second;
+  return `${first.asked.load} ${first.asked.level}: the first's median time to the first token is ` +
+    `${(one / other).toFixed(2)} of the second's${range}, its tokens/s ${throughput.toFixed(2)}`;
+}

@@ -1,0 +1,121 @@
+import type { LoadRequest } from "../../../core/mod.ts";
+
+/** A server that is loaded. */
+export interface LoadTarget {
+  /** Such as http://127.0.0.1:8000/v1. */
+  readonly base_url: string;
+  readonly model: string;
+  /** Whether it has /completions; else it is asked by chat. */
+  readonly completes: boolean;
+  /** Whether it takes `ignore_eos`, so that answers are as long as asked. */
+  readonly ignores_ends: boolean;
+}
+
+export type Answered = Pick<
+  LoadRequest,
+  | "first_token_ms"
+  | "between_tokens_ms"
+  | "latency_ms"
+  | "prompt_tokens"
+  | "output_tokens"
+  | "error"
+>;
+
+/** The key that the server may want: from the environment alone. */
+function keyHeader(): Record<string, string> {
+  const key = Deno.env.get("OPENAI_API_KEY") ?? "";
+  return key === "" ? {} : { authorization: `Bearer ${key}` };
+}
+
+function bodyOf(target: LoadTarget, prompt: string, output_tokens: number) {
+  const asked = {
+    model: target.model,
+    max_tokens: output_tokens,
+    temperature: 0,
+    stream: true,
+    stream_options: { include_usage: true },
+    ...(target.ignores_ends ? { ignore_eos: true } : {}),
+  };
+  return target.completes
+    ? { ...asked, prompt }
+    : { ...asked, messages: [{ role: "user", content: prompt }] };
+}
+
+interface Chunk {
+  readonly choices?: readonly {
+    readonly text?: string;
+    readonly delta?: { readonly content?: string | null };
+  }[];
+  readonly usage?: { readonly prompt_tokens?: number; readonly completion_tokens?: number } | null;
+  readonly error?: { readonly message?: string };
+}
+
+/** Lines of a stream of server-sent events, as they come. */
+async function* dataLines(body: ReadableStream<Uint8Array>): AsyncGenerator<string> {
+  let rest = "";
+  const decoder = new TextDecoder();
+  for await (const bytes of body) {
+    const lines = (rest + decoder.decode(bytes, { stream: true })).split("\n");
+    rest = lines.pop()!;
+    for (const line of lines) if (line.startsWith("data:")) yield line.slice(5).trim();
+  }
+}
+
+const NOTHING: Answered = {
+  first_token_ms: null,
+  between_tokens_ms: null,
+  latency_ms: null,
+  prompt_tokens: null,
+  output_tokens: null,
+  error: null,
+};
+
+/** One streamed answer with its moments; what goes wrong is its error, and never thrown. */
+export async function askStream(
+  target: LoadTarget,
+  { prompt, output_tokens, signal }: { prompt: string; output_tokens: number; signal: AbortSignal },
+): Promise<Answered> {
+  const began = performance.now();
+  const since = () => performance.now() - began;
+  const path = target.completes ? "completions" : "chat/completions";
+  try {
+    const answer = await fetch(`${target.base_url}/${path}`, {
+      method: "POST",
+      headers: { "content-type": "application/json", ...keyHeader() },
+      body: JSON.stringify(bodyOf(target, prompt, output_tokens)),
+      signal,
+    });
+    if (answer.status !== 200) {
+      return { ...NOTHING, error: `${answer.status} ${(await answer.text()).slice(0, 200)}` };
+    }
+    let [first, last, chunks] = [0, 0, 0];
+    let usage: Chunk["usage"] = null;
+    for await (const line of dataLines(answer.body!)) {
+      if (line === "[DONE]") break;
+      const chunk = JSON.parse(line) as Chunk; // fields are looked at one by one
+      if (chunk.error !== undefined) {
+        throw new Error(chunk.error.message ?? "an error in the stream");
+      }
+      usage = chunk.usage ?? usage;
+      const [choice] = chunk.choices ?? [];
+      if ((choice?.text ?? choice?.delta?.content ?? "") === "") continue;
+      last = since();
+      if (chunks++ === 0) first = last;
+    }
+    const latency_ms = since();
+    const written = usage?.completion_tokens ?? chunks;
+    return {
+      first_token_ms: chunks === 0 ? null : first,
+      between_tokens_ms: chunks < 2 || written < 2 ? null : (last - first) / (written - 1),
+      latency_ms,
+      prompt_tokens: usage?.prompt_tokens ?? null,
+      output_tokens: written,
+      error: null,
+    };
+  } catch (error) {
+    return {
+      ...NOTHING,
+      error: String(error instanceof Error ? error.message : error).slice(0, 200),
+    };
+  }
+}
