@@ -12,7 +12,7 @@ export * from "./conversion/gate.ts";
 export * from "./serving/launch/server_command.ts";
 export * from "./serving/load/arrivals.ts";
 export * from "./serving/load/summarize.ts";
-export type { LoadMeasured, LoadRequest, LoadSummary } from "./schemas/load.ts";
+export type { LoadMeasured, LoadRequest, LoadSummary } from "./serving/load/schema.ts";
 export * from "./serving/diagnosis/diagnose.ts";
 export type * from "./serving/diagnosis/diagnosis.ts";
 export * from "./runs/search/run_search.ts";

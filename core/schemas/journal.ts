@@ -4,7 +4,7 @@ import { EnergyReading } from "./energy.ts";
 import { Facts } from "./facts.ts";
 import { Fidelity } from "./fidelity.ts";
 import { RunImported } from "./imported.ts";
-import { LoadMeasured } from "./load.ts";
+import { LoadMeasured } from "../serving/load/schema.ts";
 import { Measurement } from "./measurement.ts";
 import { CachesTimed } from "./caches/timed_cache.ts";
 import { MixesCompared } from "./layers/mix.ts";

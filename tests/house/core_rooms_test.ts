@@ -10,7 +10,7 @@ const FLOORS: readonly (readonly string[])[] = [
   ["schemas"],
   ["calls"],
   ["ports.ts"],
-  ["contract", "evidence", "jobs", "serving"],
+  ["contract", "evidence", "jobs"],
   ["distance", "strategies", "tasks"],
   ["front", "spec"],
   ["advice", "resume", "search"],

@@ -1,4 +1,4 @@
-import type { LoadPercentiles, LoadRequest, LoadSummary } from "../../schemas/load.ts";
+import type { LoadPercentiles, LoadRequest, LoadSummary } from "./schema.ts";
 
 /** What an answer may take at most; null: no limit. */
 export interface LoadLimits {

@@ -13,9 +13,9 @@ function request(number: number, more: Partial<LoadRequest> = {}): LoadRequest {
 }
 
 Deno.test("a step's figures are over the requests that count, by hand", () => {
-  const warmup = request(99, { phase: "warmup", sent_seconds: 0, first_token_ms: 9_000 });
+  const warming = request(99, { phase: "warming", sent_seconds: 0, first_token_ms: 9_000 });
   const failed = request(4, { error: "500", first_token_ms: null, latency_ms: null });
-  const all = [warmup, ...[0, 1, 2, 3].map((number) => request(number)), failed];
+  const all = [warming, ...[0, 1, 2, 3].map((number) => request(number)), failed];
   const found = summarize(all, { first_token_ms: 250, between_tokens_ms: null });
   assert.deepEqual([found.requests, found.failed], [5, 1]);
   assert.equal(found.seconds, 4, "from the first sent to the last moment");
@@ -27,7 +27,7 @@ Deno.test("a step's figures are over the requests that count, by hand", () => {
   });
   assert.equal(summarize(all, { ...NO_LIMITS, between_tokens_ms: 9 }).goodput, 0);
   assert.equal(summarize(all, NO_LIMITS).goodput, null);
-  const none = summarize([warmup], NO_LIMITS);
+  const none = summarize([warming], NO_LIMITS);
   assert.deepEqual([none.requests, none.requests_per_second, none.latency.p50], [0, 0, null]);
 });
 

@@ -12,7 +12,7 @@ import { streamingServer } from "../../fixtures/streaming_server.ts";
 import { temporaryFolder } from "../../temporary_folder.ts";
 
 const STEP: StepAsked = {
-  ...{ load: "concurrency", level: 2, arrivals: "constant", warmup: 1, requests: 6 },
+  ...{ load: "concurrency", level: 2, arrivals: "constant", warming: 1, requests: 6 },
   ...{ prompt_tokens: 8, output_tokens: 5 },
 };
 const NO_LIMITS = { first_token_ms: null, between_tokens_ms: null };
@@ -44,7 +44,7 @@ Deno.test("a rate is kept to whether the server keeps up or not", async () => {
   const target = await findTarget(server.url, undefined, 2);
   const state = { done: [], random: seededRandom(1), active_ms: 0 };
   const before = server.asked.length;
-  const asked: StepAsked = { ...STEP, load: "rate", level: 20, warmup: 0, requests: 10 };
+  const asked: StepAsked = { ...STEP, load: "rate", level: 20, warming: 0, requests: 10 };
   await runPart(target, asked, state, signal);
   const times = server.asked.slice(before).map(({ at }) => at);
   assert.equal(times.length, 10);
@@ -57,7 +57,7 @@ Deno.test("what fails is counted and is no answer; a server without ends or comp
   await using server = streamingServer({ first_ms: 1, between_ms: 1, fails_each: 3 });
   const target = await findTarget(server.url, undefined, 4);
   assert.equal(target.ignores_ends, false);
-  const [step] = await measureStep([target], { ...STEP, warmup: 0 }, NO_LIMITS, 1, signal);
+  const [step] = await measureStep([target], { ...STEP, warming: 0 }, NO_LIMITS, 1, signal);
   assert.equal(step!.summary.failed, 2);
   const errors = step!.requests.filter(({ error }) => error !== null);
   assert.ok(
@@ -122,7 +122,7 @@ Deno.test("pare load leaves rows and a figure, and refuses what it cannot do", a
   await using store = await openStore(join(home, "store"), { write: false });
   const rows = await store.ask(`SELECT l.load_step, l.level, l.requests, l.failed, l.goodput,
       l.first_token_p50_ms, count(*) FILTER (r.phase = 'measured') AS counted,
-      count(*) FILTER (r.phase = 'warmup') AS warm
+      count(*) FILTER (r.phase = 'warming') AS warm
     FROM loads l JOIN load_requests r USING (study_id, server, load_step) GROUP BY ALL ORDER BY 1`);
   assert.deepEqual(
     rows.map(({ level, requests, failed, counted, warm }) => [

@@ -35,7 +35,7 @@ export function addServeCommands(program: Command): void {
       )
       .option("--requests <n>", "of each load; default: as many as its time has")
       .option("--seconds <n>", "of each load; default: 20")
-      .option("--warmup <n>", "requests before each load, which count for nothing", "2")
+      .option("--warming <n>", "requests before each load, which count for nothing", "2")
       .option("--prompt-tokens <n>", "words of each prompt", "64")
       .option("--output-tokens <n>", "of each answer", "32")
       .option("--first-token-limit <ms>", "that an answer must keep to, for goodput")

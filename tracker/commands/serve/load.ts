@@ -22,7 +22,7 @@ export interface LoadOptions {
   arrivals: "constant" | "poisson";
   requests?: string;
   seconds?: string;
-  warmup: string;
+  warming: string;
   promptTokens: string;
   outputTokens: string;
   firstTokenLimit?: string;
@@ -56,7 +56,7 @@ function stepsOf(options: LoadOptions): StepAsked[] {
     : levelsOf(rate, "--rate", false);
   const shared = {
     arrivals: options.arrivals,
-    warmup: parseWhole(options.warmup, "--warmup", 0),
+    warming: parseWhole(options.warming, "--warming", 0),
     prompt_tokens: parseWhole(options.promptTokens, "--prompt-tokens", 1),
     output_tokens: parseWhole(options.outputTokens, "--output-tokens", 1),
     ...(requests === undefined ? {} : { requests: parseWhole(requests, "--requests", 1) }),

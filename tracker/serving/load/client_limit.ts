@@ -29,7 +29,7 @@ export async function clientLimit(
       ignores_ends: true,
     };
     const step: StepAsked = {
-      ...{ ...asked, load: "concurrency", level: AT_A_TIME, arrivals: "constant", warmup: 4 },
+      ...{ ...asked, load: "concurrency", level: AT_A_TIME, arrivals: "constant", warming: 4 },
       seconds: SECONDS,
     };
     const state = { done: [], random: seededRandom(0), active_ms: 0 };

@@ -22,11 +22,11 @@ export interface StepMeasured {
 const TURNS = 4;
 
 function partOf(asked: StepAsked, turn: number, turns: number): StepAsked {
-  const { requests, seconds, warmup, ...rest } = asked;
+  const { requests, seconds, warming, ...rest } = asked;
   const from = (whole: number, at: number) => Math.floor((whole * at) / turns);
   return {
     ...rest,
-    warmup: turn === 0 ? warmup : 0,
+    warming: turn === 0 ? warming : 0,
     ...(requests === undefined
       ? {}
       : { requests: from(requests, turn + 1) - from(requests, turn) }),

@@ -12,7 +12,7 @@ export interface StepAsked {
   /** Requests that count, at most; undefined: as many as the time has. */
   readonly requests?: number;
   readonly seconds?: number;
-  readonly warmup: number;
+  readonly warming: number;
   readonly prompt_tokens: number;
   readonly output_tokens: number;
 }
@@ -35,7 +35,7 @@ export async function runPart(
   const { done, random } = state;
   const began = performance.now() - state.active_ms; // the other server's time is none of its own
   const warm = async (count: number) => {
-    await Promise.all(Array.from({ length: count }, () => one("warmup", performance.now())));
+    await Promise.all(Array.from({ length: count }, () => one("warming", performance.now())));
   };
   const one = async (phase: LoadRequest["phase"], due: number) => {
     const number = done.length;
@@ -50,7 +50,7 @@ export async function runPart(
     });
     done[place] = { number, ...times, ...answered };
   };
-  await warm(asked.warmup);
+  await warm(asked.warming);
   if (asked.load === "concurrency") await closedLoop(asked, one, signal);
   else await openLoop(asked, one, random, signal);
   state.active_ms = performance.now() - began;

@@ -4,7 +4,7 @@ import { adds, type Change, measurementRow, moment } from "./change.ts";
 import { driftRows } from "./drift_rows.ts";
 import { mixRows } from "./mix_rows.ts";
 import { episodeRows } from "./episode_rows.ts";
-import { loadRows } from "./load_rows.ts";
+import { loadRows } from "./serving/load_rows.ts";
 import { importedRows } from "./imported_rows.ts";
 import {
   consultationRows,

@@ -1,5 +1,5 @@
-import type { LoadMeasured } from "../../../core/mod.ts";
-import { adds, type Change, moment, type Row } from "./change.ts";
+import type { LoadMeasured } from "../../../../core/mod.ts";
+import { adds, type Change, moment, type Row } from "../change.ts";
 
 const POINTS = ["mean", "p50", "p90", "p95", "p99"] as const;
 

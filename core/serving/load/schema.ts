@@ -6,7 +6,7 @@ const Milliseconds = z.number().nullable();
 /** One request of a load. */
 export const LoadRequest = z.strictObject({
   number: z.int().describe("from 0, in the order in which they were due"),
-  phase: z.enum(["warmup", "measured"]),
+  phase: z.enum(["warming", "measured"]),
   sent_seconds: z.number().describe("since the step's begin"),
   late_ms: z.number().describe("by which the client sent it after it was due"),
   first_token_ms: Milliseconds,
