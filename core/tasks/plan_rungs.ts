@@ -74,7 +74,12 @@ function firstCounts(
 }
 
 /** Whether a task's answers are generated, as its definition says. */
-export function isGenerated({ window_tokens, definition, generates }: Task): boolean {
+export function isGenerated(
+  { window_tokens, definition, generates }: Pick<
+    Task,
+    "window_tokens" | "definition" | "generates"
+  >,
+): boolean {
   if (window_tokens !== null) return false;
   const kind = definition?.["output_type"];
   if (kind !== undefined) return kind === "generate_until";

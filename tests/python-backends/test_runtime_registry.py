@@ -87,6 +87,11 @@ def test_a_third_partys_runtime_is_found_in_its_folder(
     assert "their.own" in runtime_packages()
 
 
+def test_a_cache_of_one_way_is_not_set() -> None:
+    with pytest.raises(CallFailure, match="cache of the runtime openvino: it is kept in one way"):
+        open_model("openvino", "a", "f", sys.executable, 1, None, {"kv_precision": "u8"})
+
+
 def test_no_file_outside_its_folder_names_a_runtime() -> None:
     """But for `transformers`, which is a library too, and where artifacts are converted: files go
     by the name of the program that reads them. One that runs another's graph names that."""

@@ -9,6 +9,7 @@ import {
   resolveCache,
   type Runtime,
   type RuntimeCaches,
+  type ScoredCache,
   type TimedCache,
   unknownName,
   UsageError,
@@ -19,6 +20,7 @@ import { refusal } from "../lab/runner/call_runner.ts";
 import { viewStudy } from "../show/view/view_study.ts";
 import type { Store } from "../store/store.ts";
 import { runnerBeside, type Watched } from "./prepared_text.ts";
+import { scoreCaches, tasksToScore } from "./score_caches.ts";
 import type { SessionInput } from "./start_study.ts";
 
 /** What `study.caches()` may be told. */
@@ -33,6 +35,10 @@ export interface CachesOptions extends Watched {
   readonly settings?: readonly (string | Readonly<Record<string, KnobValue>>)[];
   /** Generated after each prompt; default 64. */
   readonly new_tokens?: number;
+  /** Whether each setting is also scored on the study's benchmarks, by what it generates. */
+  readonly scores?: boolean;
+  /** Of each benchmark; default: all of the first rung. */
+  readonly samples?: number;
   /** Pairs of prompts, of a setting and of the full cache in turn; default 3. */
   readonly passes?: number;
 }
@@ -49,6 +55,8 @@ export interface MeasuredCaches {
   /** The setting that the others are held against. */
   readonly full: string;
   readonly caches: readonly TimedCache[];
+  /** Absent: they were not asked for. */
+  readonly scores?: readonly ScoredCache[];
   readonly refused: readonly { readonly setting: string; readonly reason: string }[];
 }
 
@@ -168,6 +176,7 @@ export async function studyCaches(
   const { store } = inUse;
   const artifact = await artifactOf(session, store, options.trial);
   const runner = runnerBeside(session, store, options);
+  const tasks = options.scores === true ? await tasksToScore(session, store, options) : null;
   const scratch = await mkdtemp(join(tmpdir(), "pare-caches-"));
   try {
     const place = { workshop: tools, runner, trial_id: "setup", runtime, precision: undefined };
@@ -186,11 +195,26 @@ export async function studyCaches(
       seed,
     }, runtime.needs.environment);
     if (!outcome.ok) throw refusal(outcome.failure);
+    const failing = outcome.value.refused.map(({ setting }) => setting);
+    const scores = tasks === null ? {} : {
+      scores: await scoreCaches(
+        { tools, runner, runtime, artifact, form_dir: forms.value.form_dir ?? "", ...tasks },
+        settings.filter(({ name }) => !failing.includes(name)),
+      ),
+    };
     const own = { study_id, artifact_id: artifact.artifact_id, runtime: runtime.name };
     const at = tools.timestamp();
-    await store.record({ type: "caches_timed", at, ...own, seed, settings, ...outcome.value });
+    await store.record({
+      type: "caches_timed",
+      at,
+      ...own,
+      seed,
+      settings,
+      ...outcome.value,
+      ...scores,
+    });
     const { numerics: _, version, ...measured } = outcome.value;
-    return { ...own, runtime_version: version, full: settings[0]!.name, ...measured };
+    return { ...own, runtime_version: version, full: settings[0]!.name, ...measured, ...scores };
   } finally {
     await rm(scratch, { recursive: true, force: true });
   }

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { Endpoint, RefusedTask } from "../../schemas/endpoint.ts";
+import { KnobValue } from "../../schemas/action.ts";
 import { CALL_OPTIONS } from "../../schemas/call_options.ts";
 import { EvictAfter } from "../../schemas/facts.ts";
 import { Fidelity } from "../../schemas/fidelity.ts";
@@ -33,6 +34,9 @@ export const evaluate = defineCall("evaluate", {
       python: z.string().describe("interpreter of its environment, which may lack lm-eval"),
       precision: Precision,
       runtime_dir: RuntimeDir,
+      cache: z.record(z.string(), KnobValue).optional().describe(
+        "values of the knobs of its cache; absent: it is kept as when its speed is measured",
+      ),
     }).nullable().describe("scores in this runtime, as its speed is measured; null: transformers"),
     endpoint: Endpoint.optional().describe("this server answers; artifact_dir is not read"),
     judge: Endpoint.optional().describe("of scorers that ask one"),

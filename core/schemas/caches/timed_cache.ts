@@ -26,6 +26,21 @@ export const TimedCache = z.strictObject({
 });
 export type TimedCache = z.infer<typeof TimedCache>;
 
+/** What one setting of a cache scores on a benchmark by what it generates. */
+export const ScoredCache = z.strictObject({
+  setting: z.string(),
+  task: z.string(),
+  metric: z.string(),
+  value: z.number(),
+  standard_error: z.number().nullable(),
+  n: z.int().describe("samples"),
+  difference: z.number().nullable().describe(
+    "to the full cache's on the same samples; null: it is the full cache",
+  ),
+  difference_standard_error: z.number().nullable().describe("null: it is not known"),
+});
+export type ScoredCache = z.infer<typeof ScoredCache>;
+
 /** A setting with a value for every knob, as a worker is asked for it. */
 export const AskedCache = z.strictObject({
   name: z.string(),
@@ -55,4 +70,5 @@ export const CachesTimed = z.strictObject({
   seed: z.int().describe("drew the prompts"),
   settings: z.array(AskedCache).describe("the first keeps everything"),
   ...TimedCaches.shape,
+  scores: z.array(ScoredCache).optional().describe("absent: it was not asked for"),
 });

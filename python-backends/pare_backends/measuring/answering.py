@@ -39,6 +39,8 @@ class EvaluationRuntime:
     """Of a third party's runtime: the folder of its Python half."""
     precision: str | None = None
     """In which weights run that are all floats; None: the runtime's own."""
+    cache: dict[str, Any] | None = None
+    """Values of the knobs of its cache; None: it is kept as when its speed is measured."""
 
 
 @dataclass(frozen=True)
@@ -213,6 +215,7 @@ def _load(request: Answering, report: Report) -> tuple[Any, Any, str]:
             runtime.python,
             report.threads,
             runtime.precision,
+            runtime.cache,
         )
         return model, load_tokenizer(artifact_dir), f"scored in {runtime.name}"
     checkpoint = read(artifact_dir)

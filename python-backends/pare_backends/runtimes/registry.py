@@ -12,6 +12,7 @@ from __future__ import annotations
 import importlib
 import pkgutil
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -109,13 +110,19 @@ def open_model(
     python: str,
     threads: int,
     precision: str | None = None,
+    cache: Mapping[str, Any] | None = None,
 ) -> RuntimeModel:
     """An artifact in the place of a torch model, as `open_session` runs it.
 
-    python: of the runtime's environment
+    python: of the runtime's environment; cache: values of the knobs that its plugin declares
     """
+    if cache is not None and not _has(_package(runtime), "caches"):
+        raise CallFailure(
+            "bad_input", f"Cannot set the cache of the runtime {runtime}: it is kept in one way"
+        )
+    set_so = {} if cache is None else {"cache": cache}
     model: RuntimeModel = _file(runtime, "model").open_model(
-        artifact_dir, form_dir, python, threads, **_in(precision)
+        artifact_dir, form_dir, python, threads, **_in(precision), **set_so
     )
     return model
 

@@ -81,6 +81,11 @@ const MEASURED = {
     norm_sum: { inference_precision: "f32", kv_precision: "f16", activation_group: 0 },
   },
 };
+const SCORE = { task: "needles", metric: "accuracy", standard_error: 0.1, n: 20 };
+const SCORES = [
+  { setting: "full_f16", ...SCORE, value: 0.9, difference: null, difference_standard_error: null },
+  { setting: "norm_sum", ...SCORE, value: 0.6, difference: -0.3, difference_standard_error: 0.05 },
+];
 
 Deno.test("what was measured is a row in SQL, and why another was not", () =>
   inDirectory(async (root) => {
@@ -92,7 +97,7 @@ Deno.test("what was measured is a row in SQL, and why another was not", () =>
     };
     const record: JournalRecord = {
       ...{ type: "caches_timed", at: AT, ...own },
-      ...{ settings: SETTINGS, ...MEASURED },
+      ...{ settings: SETTINGS, ...MEASURED, scores: SCORES },
     };
     await using store = await openStore(root, { write: true });
     for (const one of [...studyRecords(), record]) await store.record(one);
@@ -107,6 +112,13 @@ Deno.test("what was measured is a row in SQL, and why another was not", () =>
     assert.match(String(rows[0]?.["reason"]), /SIGSEGV/);
     assert.equal(rows[3]?.["kept_bytes"], 1_000_000);
     assert.ok(rows[1]?.["known"], "every knob's value stands beside it");
+    const scored = await store.query(
+      "SELECT setting, difference, params LIKE '%norm_sum%' AS known FROM cache_scores ORDER BY ALL",
+    );
+    assert.deepEqual(scored.rows, [
+      { setting: "full_f16", difference: null, known: false },
+      { setting: "norm_sum", difference: -0.3, known: true },
+    ]);
     // It may come long after a study: its end does not move.
     const before = replayStudy(studyRecords(), STUDY);
     assert.deepEqual(replayStudy([...studyRecords(), record], STUDY)?.trials, before?.trials);
@@ -126,6 +138,11 @@ Deno.test("the table has the full cache of each length first, and the JSON every
   assert.ok(
     lines.includes("kvcrush was not measured: a process that tried it was ended by SIGSEGV"),
   );
+  const said = cachesText({ ...measured, scores: SCORES });
+  assert.match(said, /needles +norm_sum +accuracy +0\.600 ± 0\.100 +−?-?0\.300 ± 0\.050 +20/);
+  assert.doesNotMatch(said, /tells no setting apart/);
+  const floor = [{ ...SCORES[0]!, value: 0 }];
+  assert.match(cachesText({ ...measured, scores: floor }), /needles tells no setting apart/);
   const { data } = JSON.parse(jsonText("caches", measured));
   assert.equal(data.caches[0].decode_ratio, 0.5);
 });

@@ -25,6 +25,9 @@ export function addCachesCommand(program: Command, withShowOptions: With): void 
       .option("--setting <name|knob=value,…>", "of the runtime; repeated; default: all", collect)
       .option("--runtime <name>", "whose cache can be set; default: the first that there is")
       .option("--new-tokens <n>", "generated after each prompt; default: 64")
+      .option("--scores", "score what each setting generates on the study's benchmarks, too")
+      .option("--dataset <name>", "of a model: benchmarks that it is scored on")
+      .option("--samples <n>", "of each benchmark; default: those of the first rung")
       .option("--passes <n>", "pairs of prompts, in turn with the full cache; default: 3"),
   ).action(async (name: string | undefined, options) =>
     (await import("./caches.ts")).cachesCommand(name, options)

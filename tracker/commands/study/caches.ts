@@ -2,6 +2,7 @@ import {
   type CacheCost,
   cacheCrossing,
   costShare,
+  type ScoredCache,
   type TimedCache,
   UsageError,
 } from "../../../core/mod.ts";
@@ -11,7 +12,7 @@ import { checkedCaches, type MeasuredCaches } from "../../session/study_caches.t
 import { jsonText } from "../../show/json/print_json.ts";
 import { createLiveView, standardScreen } from "../../show/terminal/live_view.ts";
 import { textTable } from "../../show/terminal/table.ts";
-import { bytes, number } from "../../show/view/number_text.ts";
+import { bytes, number, withError } from "../../show/view/number_text.ts";
 import { knobsOf, listedWords } from "../input/knob_list.ts";
 import { sessionOf } from "./sensitivity.ts";
 
@@ -23,6 +24,9 @@ export interface CachesCommandOptions {
   setting?: string[];
   newTokens?: string;
   passes?: string;
+  dataset?: string;
+  scores?: boolean;
+  samples?: string;
   json?: boolean;
 }
 
@@ -79,6 +83,25 @@ export function crossingText(name: string, full: string, rows: readonly TimedCac
   return `${name}, beside ${full}: ${said.join("; ")}`;
 }
 
+/** What each setting scored, and what it is less than the full cache on the same samples. */
+function scoresText(scores: readonly ScoredCache[]): string[] {
+  if (scores.length === 0) return [];
+  const rows = scores.map((row) => [
+    row.task,
+    row.setting,
+    row.metric,
+    withError(row),
+    row.difference === null
+      ? "–"
+      : withError({ ...row, value: row.difference, standard_error: row.difference_standard_error }),
+    `${row.n}`,
+  ]);
+  const head = ["benchmark", "setting", "metric", "score", "less the full cache", "samples"];
+  const silent = scores.filter(({ difference, value }) => difference === null && value === 0)
+    .map(({ task }) => `${task} tells no setting apart: the full cache itself scores 0`);
+  return ["", textTable(head, rows), ...silent];
+}
+
 /** Settings by length of the prompt, what could not be measured, and the crossing points. */
 export function cachesText(measured: MeasuredCaches): string {
   const { caches, full, refused, runtime_version, threads, load_average } = measured;
@@ -104,6 +127,7 @@ export function cachesText(measured: MeasuredCaches): string {
     ...(caches.length === 0 ? [] : [table, ""]),
     ...crossings,
     ...refused.map(({ setting, reason }) => `${setting} was not measured: ${reason}`),
+    ...scoresText(measured.scores ?? []),
     "",
     `${runtime_version}, ${threads} threads, load ${
       number(load_average, 2)
@@ -126,6 +150,8 @@ export async function cachesCommand(
     settings: options.setting?.map((one) => one.includes("=") ? knobsOf(one, "--setting") : one),
     new_tokens: whole(options.newTokens, "--new-tokens", 1),
     passes: whole(options.passes, "--passes", 1),
+    scores: options.scores === true || options.dataset !== undefined,
+    samples: whole(options.samples, "--samples", 1),
   };
   const given = Object.fromEntries(
     Object.entries(asked).filter(([, value]) => value !== undefined),
@@ -141,6 +167,7 @@ export async function cachesCommand(
   const { runtime } = checkedCaches(lab.registry.runtimes, given);
   const session = await sessionOf(lab, trial === undefined ? name : study, {
     runtime: runtime.name,
+    ...(options.dataset === undefined ? {} : { dataset: options.dataset }),
   });
   const measured = await session.caches({
     ...given,
@@ -149,8 +176,10 @@ export async function cachesCommand(
   });
   screen.finish();
   if (options.json === true) {
-    const { caches, refused } = measured;
-    console.log(jsonText("caches", { ...measured, caches: [...caches], refused: [...refused] }));
+    const { caches, refused, scores, ...rest } = measured;
+    const rows = { caches: [...caches], refused: [...refused] };
+    const scored = scores === undefined ? {} : { scores: [...scores] };
+    console.log(jsonText("caches", { ...rest, ...rows, ...scored }));
     return;
   }
   console.log(cachesText(measured));

@@ -1,7 +1,14 @@
 import { Budget, JobCard, QueuedJob } from "./queue_shapes.ts";
 import { z } from "zod";
 import { ServingPlan } from "../../../core/serving/plan/schema.ts";
-import { CALLS, Difference, Drift, TimedCaches, TrialState } from "../../../core/mod.ts";
+import {
+  CALLS,
+  Difference,
+  Drift,
+  ScoredCache,
+  TimedCaches,
+  TrialState,
+} from "../../../core/mod.ts";
 
 // What `--json` prints: an object with `kind`, `version` and `data`. Numbers are not rounded, and one
 // that is not finite is null. Fields are added within a version; one that changes has a higher version.
@@ -328,6 +335,7 @@ const MeasuredCaches = TimedCaches.omit({ numerics: true, version: true }).exten
   runtime: z.string(),
   runtime_version: z.string(),
   full: z.string().describe("the setting that the others are held against"),
+  scores: z.array(ScoredCache).optional().describe("by what each generates; absent: not asked"),
 });
 
 /** What each command's `--json` prints as `data`, by kind. */

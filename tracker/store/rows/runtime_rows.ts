@@ -106,5 +106,10 @@ export function cacheRows(record: RecordOf<"caches_timed">, position: number): C
     ...row,
     params: paramsOf(row.setting),
   }));
-  return adds("cache_timings", [...measured, ...refused]);
+  const scores = (record.scores ?? []).map((row) => ({
+    ...own,
+    ...row,
+    params: paramsOf(row.setting),
+  }));
+  return [...adds("cache_timings", [...measured, ...refused]), ...adds("cache_scores", scores)];
 }

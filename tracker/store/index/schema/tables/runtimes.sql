@@ -27,3 +27,11 @@ CREATE TABLE cache_timings (
   threads BIGINT NOT NULL, load_average DOUBLE NOT NULL, seed BIGINT NOT NULL,
   bytes_method VARCHAR, reason VARCHAR
 );
+
+-- What settings of a runtime's cache score by what the runtime itself generates under them.
+CREATE TABLE cache_scores (
+  study_id VARCHAR NOT NULL, artifact_id VARCHAR NOT NULL, position BIGINT NOT NULL,
+  timed_at TIMESTAMP, runtime VARCHAR NOT NULL, setting VARCHAR NOT NULL, params VARCHAR NOT NULL,
+  task VARCHAR NOT NULL, metric VARCHAR NOT NULL, value DOUBLE NOT NULL, standard_error DOUBLE,
+  n BIGINT NOT NULL, difference DOUBLE, difference_standard_error DOUBLE
+);
