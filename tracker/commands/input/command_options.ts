@@ -36,6 +36,7 @@ export function withRunOptions(command: Command): Command {
 /** What an evaluation takes beside the options of its study. */
 export function withEndpoint(command: Command): Command {
   return command.optionsGroup("The server that is asked, and the judge:")
+    .option("--config <file>", "datasets and sampling as YAML, or quick, medium, large")
     .option("--endpoint <url>", "an OpenAI-compatible server; default: OPENAI_BASE_URL")
     .option("--served-model <name>", "the server's name of the model; default: LLM_MODEL")
     .option("--tokenizer <dir>", "the served model's tokenizer: prompts go as token ids")

@@ -1,6 +1,6 @@
 import { existsSync, statSync } from "node:fs";
 import { resolve } from "node:path";
-import { baseUrl, UsageError } from "../../../core/mod.ts";
+import { baseUrl, type StudyRequestInput, UsageError } from "../../../core/mod.ts";
 import { parseDuration, parsePositive, parseWhole } from "../../ground/terminal/parse_values.ts";
 import { runStudyCommand, type StudyCommandOptions } from "./run.ts";
 import { studyFromOptions } from "../input/study_document.ts";
@@ -18,6 +18,8 @@ export interface EvaluateOptions extends StudyCommandOptions {
   judgeModel?: string;
   judgeChat?: boolean;
   chatTemplate?: boolean;
+  /** A YAML file, or a preset by name. */
+  config?: string;
 }
 
 /** The variables that OpenAI's own clients read; the key is read by who asks the server alone. */
@@ -94,7 +96,11 @@ function refuseWithout(
 }
 
 /** The study that `pare evaluate` runs. */
-export function evaluationFromOptions(options: EvaluateOptions, variables: Variables) {
+export function evaluationFromOptions(
+  options: EvaluateOptions,
+  variables: Variables,
+  configured: Partial<StudyRequestInput> = {},
+) {
   const endpoint = endpointOf(options, variables);
   const judge = judgeOf(options);
   const model = endpoint === undefined
@@ -112,6 +118,7 @@ export function evaluationFromOptions(options: EvaluateOptions, variables: Varia
     );
   }
   return studyFromOptions({ ...options, model }, {
+    ...configured,
     evaluation: {
       ...(endpoint === undefined ? {} : { endpoint }),
       ...(judge === undefined ? {} : { judge }),
@@ -126,6 +133,28 @@ function hostOf(url: string): string {
 
 /** `pare evaluate`: measures a model and compresses nothing. */
 export async function evaluateCommand(options: EvaluateOptions): Promise<void> {
-  const request = evaluationFromOptions(options, Deno.env.toObject());
-  await runStudyCommand({ ...options, yes: true }, (lab) => lab.open(request));
+  const { config, ...asked } = options;
+  if (config === undefined) {
+    const request = evaluationFromOptions(options, Deno.env.toObject());
+    return await runStudyCommand({ ...options, yes: true }, (lab) => lab.open(request));
+  }
+  if (asked.dataset !== undefined) {
+    throw new UsageError(
+      "Cannot take --dataset with --config: the configuration names its datasets",
+    );
+  }
+  const { configuredEvaluation } = await import("../input/configured_evaluation.ts");
+  const { discoverPlugins } = await import("../../lab/discover.ts");
+  const { tasks } = await discoverPlugins(asked.plugin);
+  const found = configuredEvaluation(config, tasks.map(({ name }) => name));
+  console.error(found.said);
+  const { timeout_seconds, llm_eval } = found.config;
+  const judged = asked.judgeEndpoint !== undefined && llm_eval?.model !== undefined;
+  const settled: EvaluateOptions = {
+    timeout: String(timeout_seconds),
+    ...(judged ? { judgeModel: llm_eval.model! } : {}),
+    ...asked,
+  };
+  const request = evaluationFromOptions(settled, Deno.env.toObject(), found.study);
+  await runStudyCommand({ ...settled, yes: true }, (lab) => lab.open(request));
 }

@@ -1,0 +1,183 @@
+import { z } from "zod";
+import { unknownName, UsageError } from "../../errors.ts";
+
+/** Ways to take samples of several datasets. */
+const STRATEGIES = ["stratified", "random", "sequential", "weighted"] as const;
+
+const Count = z.int().positive();
+const share = z.number().min(0).max(1);
+
+/** Fields that every dataset has. */
+const common = {
+  weight: z.number().positive().default(1).describe("of its score in the overall one"),
+  shuffle: z.boolean().default(false).describe("drawn by the seed; else the first ones"),
+  limit: Count.optional().describe("samples at most"),
+  limit_per_task: Count.optional().describe("samples of each of its tasks at most"),
+};
+
+const BIZFIN_TASKS = [
+  "anomaly_information_tracing",
+  "event_logic_reasoning",
+  "financial_data_description",
+  "financial_quantitative_computation",
+  "user_sentiment_analysis",
+  "stock_price_predict",
+  "financial_multi_turn_perception",
+] as const;
+
+/** Shares that make up a score: together they are 1. */
+function weights<T extends readonly string[]>(names: T) {
+  return z.strictObject(Object.fromEntries(names.map((name) => [name, share]))).refine(
+    (given) => Math.abs(Object.values(given).reduce((sum, one) => sum + one, 0) - 1) < 1e-6,
+    "its weights must add up to 1",
+  );
+}
+
+const CryptoEvaluation = z.strictObject({
+  initial_balance: z.number().positive().default(10_000),
+  max_leverage: z.number().positive().default(3),
+  trading_fee: share.default(.0004),
+  price_noise_level: share.default(.001),
+  slippage_range: z.tuple([share, share]).refine(([low, high]) => low <= high, "low comes first")
+    .default([.0002, .001]),
+  adversarial_injection_rate: share.default(.05),
+  decision_interval: Count.default(1),
+  funding_interval_hours: z.number().positive().default(8),
+  score_weights: weights(["baseline", "noisy", "adversarial", "meta"]).optional(),
+  metric_weights: weights(["sharpe", "total_return", "max_drawdown", "win_rate"]).optional(),
+  meta_transforms: z.array(z.enum(["identity", "scale_1_1", "invert_returns"])).optional(),
+});
+
+const path = z.string().min(1).describe("a file or folder, relative to the configuration");
+
+/** What each type of dataset takes beside the common fields. */
+const TYPES = {
+  bizfinbench: {
+    task_types: z.array(z.enum(BIZFIN_TASKS)).min(1).default([...BIZFIN_TASKS]),
+    languages: z.array(z.enum(["en", "cn"])).min(1).default(["en"]),
+    path: path.optional(),
+  },
+  prbench: {
+    splits: z.array(z.enum(["finance", "legal", "finance_hard", "legal_hard"])).min(1)
+      .default(["finance", "legal"]),
+    path: path.optional(),
+  },
+  gdpval: {
+    hf_dataset: z.string().default("openai/gdpval"),
+    include_reference_files: z.boolean().default(false),
+    path: path.optional(),
+  },
+  synthetic: { path },
+  options: { path },
+  crypto: {
+    path,
+    download_on_missing: z.boolean().default(false),
+    stride: Count.default(1),
+    max_steps: Count.optional(),
+    evaluation: CryptoEvaluation.optional(),
+  },
+} as const;
+
+/** Types of the requirement; any other is a task of pare's or of lm-eval by name. */
+export const DATASET_TYPES = Object.keys(TYPES);
+
+/** One dataset of a configuration, checked. */
+export interface DatasetEntry {
+  readonly type: string;
+  readonly weight: number;
+  readonly shuffle: boolean;
+  readonly limit?: number;
+  readonly limit_per_task?: number;
+  readonly [field: string]: unknown;
+}
+
+const SamplingFields = z.strictObject({
+  strategy: z.enum(STRATEGIES).default("stratified"),
+  total_limit: Count.optional().describe("samples of all datasets together"),
+  seed: z.int().nonnegative().default(42),
+});
+
+const Judge = z.strictObject({
+  enabled: z.boolean().default(true),
+  model: z.string().min(1).optional(),
+  temperature: z.number().min(0).max(2).default(0),
+});
+
+const Fields = z.strictObject({
+  name: z.string().min(1),
+  version: z.union([z.string(), z.number()]).default("1.0").transform(String),
+  datasets: z.array(z.looseObject({ type: z.string().min(1) })).min(1),
+  sampling: SamplingFields.prefault({}),
+  llm_eval: Judge.optional(),
+  timeout_seconds: z.number().positive().default(300),
+});
+
+/** The requirement's document of an evaluation, checked. */
+export interface EvaluationConfig extends Omit<z.output<typeof Fields>, "datasets"> {
+  readonly datasets: readonly DatasetEntry[];
+}
+
+/** Fields of the object that a fault lies in. */
+function knownFields(place: readonly PropertyKey[], shape: z.ZodType): readonly string[] {
+  let at: unknown = shape;
+  for (const step of place) {
+    while (
+      at instanceof z.ZodDefault || at instanceof z.ZodPrefault || at instanceof z.ZodOptional
+    ) {
+      at = at.unwrap();
+    }
+    at = at instanceof z.ZodObject ? at.shape[String(step)] : undefined;
+  }
+  while (at instanceof z.ZodDefault || at instanceof z.ZodPrefault || at instanceof z.ZodOptional) {
+    at = at.unwrap();
+  }
+  return at instanceof z.ZodObject ? Object.keys(at.shape) : [];
+}
+
+function sentence(issue: z.core.$ZodIssue, where: string, shape: z.ZodType): string {
+  const place = [where, ...issue.path.map(String)].filter((step) => step !== "").join(".");
+  if (issue.code === "unrecognized_keys") {
+    const of = place === "" ? "field" : `field of ${place}`;
+    return unknownName(of, issue.keys[0]!, knownFields(issue.path, shape));
+  }
+  if (issue.code === "invalid_value" && issue.values.length > 1) {
+    return `Cannot take ${place}: it is one of ${issue.values.join(", ")}`;
+  }
+  return `Cannot take ${place}: ${issue.message.replace(/^Invalid input: /, "")}`;
+}
+
+function checked<S extends z.ZodType>(shape: S, given: unknown, where: string): z.output<S> {
+  const read = shape.safeParse(given);
+  if (read.success) return read.data;
+  throw new UsageError(read.error.issues.map((one) => sentence(one, where, shape)).join("; "));
+}
+
+/** A type that is nearly one of the requirement's is a slip; others are names of tasks. */
+function entryOf(given: { readonly type: string }, index: number): DatasetEntry {
+  const where = `datasets[${index}]`;
+  const own = given.type in TYPES ? TYPES[given.type as keyof typeof TYPES] : {}; // as just looked
+  return checked(
+    z.strictObject({ type: z.string(), ...common, ...own }),
+    given,
+    where,
+  ) as DatasetEntry;
+}
+
+/**
+ * Reads an evaluation's document, the requirement's YAML as it is written.
+ *
+ * @throws UsageError a field that is unknown or wrong, each with its place
+ */
+export function readEvaluationConfig(document: unknown): EvaluationConfig {
+  const { datasets, ...rest } = checked(Fields, document, "");
+  const entries = datasets.map(entryOf);
+  const twice = entries.find(({ type }, index) =>
+    entries.findIndex((one) => one.type === type) !== index
+  );
+  if (twice !== undefined) {
+    throw new UsageError(
+      `Cannot take the dataset "${twice.type}" twice: name its parts in one entry`,
+    );
+  }
+  return { ...rest, datasets: entries };
+}

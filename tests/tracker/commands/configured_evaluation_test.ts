@@ -1,0 +1,74 @@
+import assert from "node:assert/strict";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { configuredEvaluation } from "../../../tracker/commands/input/configured_evaluation.ts";
+import { evaluationFromOptions } from "../../../tracker/commands/study/evaluate.ts";
+import { main } from "../../../tracker/cli.ts";
+import { inDirectory } from "../../fixtures/stores/processes.ts";
+
+const YAML = `
+name: Two tasks
+datasets:
+  - type: gsm8k
+    limit: 30
+    shuffle: true
+    weight: 3.0
+  - type: mmlu
+    limit_per_task: 2
+  - type: prbench
+    splits: [finance]
+    limit: 20
+sampling: { strategy: weighted, total_limit: 40, seed: 7 }
+timeout_seconds: 120
+`;
+
+Deno.test("a configuration becomes a study: quotas by weight, the seed, and what is left out is said", () =>
+  inDirectory(async (folder) => {
+    const file = join(folder, "own.yaml");
+    await writeFile(file, YAML);
+    const { study, said, config } = configuredEvaluation(file, ["gsm8k"]);
+    assert.equal(config.timeout_seconds, 120);
+    assert.match(said, /^Two tasks: weighted, seed 7$/m);
+    assert.match(said, /^gsm8k +30 +0\.750$/m);
+    assert.match(said, /^mmlu +10 +0\.250$/m);
+    assert.match(said, /left out, as no plugin here has them: prbench; weights are made anew/);
+    const request = evaluationFromOptions({ model: "tiny" }, {}, study);
+    assert.equal(request.dataset, "gsm8k,mmlu");
+    assert.equal(request.seed, 7);
+    assert.deepEqual(request.task_weights, { gsm8k: 3, mmlu: 1 });
+    assert.deepEqual(request.sampling!.by_task!["gsm8k"], {
+      ...{ strategy: "stratified", shuffle: true, seed: 7, total_limit: 30 },
+    });
+    assert.equal(request.sampling!.by_task!["mmlu"]!.limit_per_task, 2);
+  }));
+
+Deno.test("a preset of which nothing can be had here is refused with what is missing", () => {
+  assert.throws(
+    () => configuredEvaluation("quick", ["gsm8k"]),
+    /Cannot evaluate "Quick Test \(10 tasks\)" as none of its datasets can be had here: .* bizfinbench, synthetic, options/,
+  );
+  const { said } = configuredEvaluation("quick", ["synthetic", "options"]);
+  assert.match(said, /^synthetic +4 +0\.500$/m);
+  assert.match(said, /^options +3 +0\.500$/m);
+  assert.throws(
+    () => configuredEvaluation("quik", []),
+    /Unknown configuration "quik"\. Did you mean "quick"/,
+  );
+});
+
+Deno.test("pare evaluate --config refuses --dataset beside it, and a file that is none", async () => {
+  const { error } = console;
+  const told: string[] = [];
+  console.error = (...parts: unknown[]) => void told.push(parts.join(" "));
+  try {
+    assert.equal(
+      await main(["evaluate", "--model", "tiny", "--config", "quick", "--dataset", "demo"]),
+      2,
+    );
+    assert.equal(await main(["evaluate", "--model", "tiny", "--config", "none.yaml"]), 2);
+  } finally {
+    console.error = error;
+  }
+  assert.match(told[0]!, /Cannot take --dataset with --config/);
+  assert.match(told[1]!, /Unknown configuration "none\.yaml"/);
+});

@@ -1,0 +1,97 @@
+import { existsSync, readFileSync } from "node:fs";
+import { parse } from "yaml";
+import { type StudyRequestInput, unknownName, UsageError } from "../../../core/mod.ts";
+import {
+  DATASET_TYPES,
+  type DatasetEntry,
+  type EvaluationConfig,
+  readEvaluationConfig,
+} from "../../../core/serving/evaluation/evaluation_config.ts";
+import { EVALUATION_PRESETS } from "../../../core/serving/evaluation/presets.ts";
+import { quotasOf } from "../../../core/serving/evaluation/quotas.ts";
+import { textTable } from "../../show/terminal/table.ts";
+
+/** Characters of a document: an evaluation is a page or two. */
+const LONGEST = 1_000_000;
+
+function readDocument(path: string): unknown {
+  if (!existsSync(path)) {
+    const presets = Object.keys(EVALUATION_PRESETS);
+    throw new UsageError(`${unknownName("configuration", path, presets)}, or a YAML file`);
+  }
+  try {
+    const text = readFileSync(path, "utf8");
+    if (text.length > LONGEST) throw new Error(`it has more than ${LONGEST} characters`);
+    return parse(text, { maxAliasCount: 100 });
+  } catch (error) {
+    const [said] = (error instanceof Error ? error.message : String(error)).split("\n");
+    throw new UsageError(`Cannot read the configuration ${path}: ${said}`);
+  }
+}
+
+/** An evaluation that a configuration asks for, as far as it can be had here. */
+export interface ConfiguredEvaluation {
+  readonly config: EvaluationConfig;
+  /** Fields of the study; a weighted total is given out to the datasets beforehand. */
+  readonly study: Partial<StudyRequestInput>;
+  /** What is asked of what, and what is left out, to be printed before anything begins. */
+  readonly said: string;
+}
+
+/** How one dataset is sampled, in the words of a study. */
+function samplingOf({ sampling }: EvaluationConfig, entry: DatasetEntry, samples: number | null) {
+  const strategy = sampling.strategy === "weighted" ? "stratified" : sampling.strategy;
+  return {
+    ...{ strategy, shuffle: entry.shuffle, seed: sampling.seed },
+    ...(samples === null ? {} : { total_limit: samples }),
+    ...(entry.limit_per_task === undefined ? {} : { limit_per_task: entry.limit_per_task }),
+  };
+}
+
+/**
+ * Reads a configuration: a YAML file as the requirement writes it, or a preset by name. Its datasets of
+ * types that no plugin here has are said and left out, and the weights of the others made anew.
+ *
+ * @throws UsageError a field that is wrong, or no dataset is left
+ */
+export function configuredEvaluation(
+  name: string,
+  tasks: readonly string[],
+): ConfiguredEvaluation {
+  const config = readEvaluationConfig(EVALUATION_PRESETS[name] ?? readDocument(name));
+  const missing = ({ type }: DatasetEntry) => DATASET_TYPES.includes(type) && !tasks.includes(type);
+  const out = config.datasets.filter(missing).map(({ type }) => type);
+  const datasets = config.datasets.filter((entry) => !missing(entry));
+  if (datasets.length === 0) {
+    throw new UsageError(
+      `Cannot evaluate "${config.name}" as none of its datasets can be had here: no plugin has ` +
+        `${out.join(", ")}; name tasks of \`pare datasets\` as types, or add one by --plugin`,
+    );
+  }
+  const quotas = quotasOf({ ...config, datasets });
+  const by_task = Object.fromEntries(
+    datasets.map((entry, i) => [entry.type, samplingOf(config, entry, quotas[i]!.samples)]),
+  );
+  const head = ["dataset", "samples", "weight"];
+  const rows = quotas.map(({ type, samples, weight }) => [
+    type,
+    samples === null ? "all" : String(samples),
+    weight.toFixed(3),
+  ]);
+  return {
+    config,
+    study: {
+      dataset: datasets.map(({ type }) => type).join(","),
+      seed: config.sampling.seed,
+      sampling: { by_task },
+      task_weights: Object.fromEntries(datasets.map(({ type, weight }) => [type, weight])),
+    },
+    said: [
+      `${config.name}: ${config.sampling.strategy}, seed ${config.sampling.seed}`,
+      textTable(head, rows),
+      ...(out.length === 0
+        ? []
+        : [`note: left out, as no plugin here has them: ${out.join(", ")}; weights are made anew`]),
+    ].join("\n"),
+  };
+}
