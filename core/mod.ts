@@ -10,6 +10,8 @@ export * from "./contract/to_wire_task.ts";
 export * from "./conversion/facts.ts";
 export * from "./conversion/gate.ts";
 export * from "./serving/launch/server_command.ts";
+export { flagOf, withFlag } from "./serving/diagnosis/flags.ts";
+export type { ServingPlan } from "./serving/plan/schema.ts";
 export * from "./serving/load/arrivals.ts";
 export * from "./serving/load/summarize.ts";
 export type { LoadMeasured, LoadRequest, LoadSummary } from "./serving/load/schema.ts";

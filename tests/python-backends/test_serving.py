@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import socket
 import subprocess
@@ -25,6 +26,7 @@ from test_served import tasks_of
 
 from pare_backends.checkpoint import read, write
 from pare_backends.checkpoint.load import load_dequantized
+from pare_backends.checkpoint.setting import Setting, write_setting
 from pare_backends.evaluation.served.endpoint import Endpoint
 from pare_backends.measuring.answering import EvaluationRuntime
 
@@ -119,7 +121,8 @@ def post(url: str, path: str, **body: Any) -> tuple[int, dict[str, Any]]:
 
 
 @pytest.mark.parametrize(
-    ("runtime", "tolerance"), [("transformers", 1e-5), ("openvino", 1e-3), ("llama.cpp", None)]
+    ("runtime", "tolerance"),
+    [("transformers", 1e-5), ("openvino", 1e-3), ("llama.cpp", None)],
 )
 def test_a_served_artifact_says_what_the_artifact_says(
     artifact: Path, runtime: str, tolerance: float | None, tmp_path: Path
@@ -129,12 +132,23 @@ def test_a_served_artifact_says_what_the_artifact_says(
     form = form_of(artifact, runtime, tmp_path)
     tasks = tasks_of(tmp_path)[:3]
     _, own, _ = evaluate(
-        tasks, ROWS, tmp_path, artifact_dir=str(artifact), runtime=form.evaluation(), batch_size=1
+        tasks,
+        ROWS,
+        tmp_path,
+        artifact_dir=str(artifact),
+        runtime=form.evaluation(),
+        batch_size=1,
     )
     with server_of(form.words()) as url:
         result, samples, _ = evaluate(tasks, ROWS, tmp_path, Endpoint(url, "small", str(artifact)))
         _, answer = post(
-            url, "completions", prompt=TEXT, echo=True, logprobs=1, max_tokens=1, temperature=0
+            url,
+            "completions",
+            prompt=TEXT,
+            echo=True,
+            logprobs=1,
+            max_tokens=1,
+            temperature=0,
         )
     assert result["refused"] == []
     assert len(samples) == len(own) == 3 * ROWS
@@ -158,6 +172,28 @@ def test_a_served_artifact_says_what_the_artifact_says(
         assert best == pytest.approx(float(expected[place - 1].max()), abs=tolerance)
 
 
+def test_a_served_setting_answers_as_its_trial_and_scores_no_given_text(
+    artifact: Path, tmp_path: Path
+) -> None:
+    """A cache that is cut by what was read, before the last token of a prompt."""
+    knobs = {"budget_in": "tokens", "budget": 16, "share": 0.25, "sinks": 0, "window": 4}
+    values = {**knobs, "kernel": 3, "pool": "mean"}
+    write_setting(Setting("kv_cache", "snapkv", values, "0123456789abcdef"), tmp_path / "cut")
+    place = {"artifact_dir": str(tmp_path / "cut"), "weights_dir": str(artifact)}
+    (task,) = [task for task in tasks_of(tmp_path) if task.task == "generated"]
+    long = {**task.definition, "doc_to_text": " ".join(["{{prompt}}"] * 4)}
+    tasks = [dataclasses.replace(task, definition=long)]
+    _, own, _ = evaluate(tasks, ROWS, tmp_path, evict_after="context", batch_size=1, **place)
+    _, whole, _ = evaluate(tasks, ROWS, tmp_path, artifact_dir=str(artifact), batch_size=1)
+    words = [str(tmp_path / "cut"), "--name", "small", "--weights-dir", str(artifact)]
+    with server_of(words) as url:
+        _, served, _ = evaluate(tasks, ROWS, tmp_path, Endpoint(url, "small", str(artifact)))
+        status, refused = post(url, "completions", prompt=TEXT, echo=True, logprobs=1)
+    assert [one["answer"] for one in served] == [one["answer"] for one in own]
+    assert [one["answer"] for one in own] != [one["answer"] for one in whole]
+    assert status == 400 and "what is kept depends on" in refused["error"]["message"]
+
+
 @pytest.fixture(scope="module")
 def url(artifact: Path) -> Iterator[str]:
     with server_of([*Form(artifact).words(), "--max-model-len", "64"]) as found:
@@ -173,7 +209,12 @@ def streamed(url: str, path: str, **body: Any) -> list[dict[str, Any]]:
 
 
 def test_a_stream_adds_up_to_the_answer(url: str) -> None:
-    asked = {"prompt": "One two three", "max_tokens": 20, "temperature": 0, "ignore_eos": True}
+    asked = {
+        "prompt": "One two three",
+        "max_tokens": 20,
+        "temperature": 0,
+        "ignore_eos": True,
+    }
     _, whole = post(url, "completions", **asked, logprobs=2)
     parts = streamed(url, "completions", **asked, stream_options={"include_usage": True})
     *parts, counted = parts
@@ -186,7 +227,12 @@ def test_a_stream_adds_up_to_the_answer(url: str) -> None:
 
 
 def test_a_stop_ends_a_text_and_is_left_out(url: str) -> None:
-    asked = {"prompt": "One two three", "max_tokens": 24, "temperature": 0, "ignore_eos": True}
+    asked = {
+        "prompt": "One two three",
+        "max_tokens": 24,
+        "temperature": 0,
+        "ignore_eos": True,
+    }
     _, whole = post(url, "completions", **asked)
     text = whole["choices"][0]["text"]
     stop = text[len(text) // 2 :][:3]
@@ -199,7 +245,12 @@ def test_a_stop_ends_a_text_and_is_left_out(url: str) -> None:
 
 
 def test_draws_are_repeated_by_their_seed_and_follow_the_model(url: str) -> None:
-    asked = {"prompt": "One two", "max_tokens": 12, "temperature": 1.0, "ignore_eos": True}
+    asked = {
+        "prompt": "One two",
+        "max_tokens": 12,
+        "temperature": 1.0,
+        "ignore_eos": True,
+    }
     texts = [post(url, "completions", **asked, seed=seed)[1]["choices"][0]["text"] for seed in
              (1, 1, 2)]  # fmt: skip
     assert texts[0] == texts[1] != texts[2]

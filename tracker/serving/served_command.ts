@@ -1,5 +1,6 @@
 import { type Registry, type Runtime, type ServerCommand, UsageError } from "../../core/mod.ts";
 import { foreignServer, isForeign } from "./foreign_server.ts";
+import { foresee, plannedServer } from "./planned_server.ts";
 import { type Address, chooseServing, ownServer, type ServerChoices } from "./own_server.ts";
 import { isTrial, type ServedSource, servedSource, type SourceTools } from "./served_source.ts";
 
@@ -8,14 +9,27 @@ export interface ServedCommand extends Disposable {
   readonly name: string;
   readonly runtime: string;
   readonly command: ServerCommand;
+  /** What is to be known before it starts. */
+  readonly notes: readonly string[];
+  /** What a plan says of it with other words; absent: nobody named the cards. */
+  readonly foresee?: (command: ServerCommand) => Promise<string | null>;
+}
+
+/** Cards that a server of its own is planned for. */
+export interface PlannedFor {
+  /** Such as 2xH100-80. */
+  readonly gpus: string;
+  /** Whether it runs in the server's own image. */
+  readonly container: boolean;
 }
 
 /** The server of a model or trial; every sentence against it comes before it is started. */
 export async function servedCommand(
   tools: SourceTools,
   registry: Registry,
-  { name, named, address, choices, words }: {
+  { name, named, address, choices, words, planned }: {
     name: string;
+    planned: PlannedFor | null;
     /** The runtime that was asked for. */
     named: Runtime | undefined;
     address: Address;
@@ -30,19 +44,26 @@ export async function servedCommand(
       `Cannot pass ${words[0]} on: words after -- are for a server of its own, such as --with vllm`,
     );
   }
+  if (planned !== null && !foreign) {
+    throw new UsageError(
+      "Cannot plan for --gpus without --with vllm: pare's own servers need none",
+    );
+  }
   if (foreign && !isTrial(name) && !needsImport(name)) {
     const asked = { name, model: name, runtime: named.name, address, choices, words };
-    const command = await foreignServer(tools.home.root, asked);
-    return { name, runtime: named.name, command, [Symbol.dispose]() {} };
+    return { ...await foreignCommand(tools, asked, planned), [Symbol.dispose]() {} };
   }
   const source = await servedSource(tools, name);
   try {
     const runtime = await chooseServing(tools, registry, source, named);
-    const command = isForeign(runtime.name)
-      ? await foreignOf(tools, source, { runtime: runtime.name, address, choices, words })
-      : await ownServer(tools, registry, { source, runtime, address, choices });
-    const dispose = () => source[Symbol.dispose]();
-    return { name: source.name, runtime: runtime.name, command, [Symbol.dispose]: dispose };
+    const dispose = { [Symbol.dispose]: () => source[Symbol.dispose]() };
+    const asked = { name: source.name, runtime: runtime.name, address, choices, words };
+    if (isForeign(runtime.name)) {
+      const model = source.artifact.location;
+      return { ...await foreignCommand(tools, { ...asked, model }, planned), ...dispose };
+    }
+    const command = await ownServer(tools, registry, { source, runtime, address, choices });
+    return { name: source.name, runtime: runtime.name, command, notes: [], ...dispose };
   } catch (error) {
     source[Symbol.dispose]();
     throw error;
@@ -54,10 +75,26 @@ function needsImport(name: string): boolean {
   return name === "demo" || name === "tiny" || name.endsWith(".gguf");
 }
 
-function foreignOf(
+/** A server of its own, as a plan has it where cards were named. */
+async function foreignCommand(
   { home }: SourceTools,
-  { name, artifact }: ServedSource,
-  rest: Omit<Parameters<typeof foreignServer>[1], "name" | "model">,
-): Promise<ServerCommand> {
-  return foreignServer(home.root, { ...rest, name, model: artifact.location });
+  asked: Parameters<typeof foreignServer>[1],
+  planned: PlannedFor | null,
+): Promise<Omit<ServedCommand, typeof Symbol.dispose>> {
+  const { name, model, runtime, address, choices, words } = asked;
+  if (planned === null) {
+    return { name, runtime, command: await foreignServer(home.root, asked), notes: [] };
+  }
+  const env = Deno.env.toObject();
+  const plan = { name, model, ...planned, address, ...choices, store: home.store };
+  const { command, warnings } = await plannedServer(plan, env);
+  const bare = planned.container ? command : {
+    ...command,
+    program: (await foreignServer(home.root, asked)).program,
+  };
+  return {
+    ...{ name, runtime, notes: warnings },
+    command: { ...bare, args: [...bare.args, ...words] },
+    foresee: (changed) => foresee(changed, plan, env),
+  };
 }

@@ -16,7 +16,7 @@ export interface Retrying {
   /** Told of each remedy before it is tried, with what is foreseen of it. */
   readonly onTry: (line: string) => void;
   /** What is foreseen of a command, such as by a plan; null: nothing. */
-  readonly foresee?: (command: ServerCommand) => string | null;
+  readonly foresee?: (command: ServerCommand) => Promise<string | null>;
 }
 
 const MOST_TRIES = 12;
@@ -36,7 +36,7 @@ export async function startWithRemedies(
   root: string,
   command: ServerCommand,
   how: Parameters<typeof startServer>[2],
-  { scope, facts, onTry, foresee = () => null }: Retrying,
+  { scope, facts, onTry, foresee = () => Promise.resolve(null) }: Retrying,
 ): Promise<RunningServer> {
   const tried: (readonly string[])[] = [command.args];
   let now = command;
@@ -50,7 +50,7 @@ export async function startWithRemedies(
       if (found === null || next === null || tried.length >= MOST_TRIES) throw error;
       now = { ...now, args: next.args };
       tried.push(next.args);
-      const says = foresee(now);
+      const says = await foresee(now);
       onTry(
         `${found.diagnosis.name}: ${found.diagnosis.cause}; trying: ${next.remedy.says} ` +
           `(${changedWords(command.args, next.args)})${says === null ? "" : `; ${says}`}`,

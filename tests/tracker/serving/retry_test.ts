@@ -75,6 +75,38 @@ Deno.test("words after -- reach the server that knows them, and no other", async
   assert.match(stderr, /^pare: Cannot pass --gpu-memory-utilization on: words after -- are for/);
 });
 
+const CONFIGS = new URL("../../core/serving/plan/configs.json", import.meta.url);
+
+Deno.test("cards that are named plan the command, and say what each remedy would come to", async () => {
+  const folder = temporaryFolder("planned");
+  const { env, port, asked } = vllmWithLittleMemory(folder);
+  const model = join(folder, "qwen");
+  Deno.mkdirSync(model);
+  const configs = JSON.parse(Deno.readTextFileSync(CONFIGS));
+  Deno.writeTextFileSync(join(model, "config.json"), JSON.stringify(configs["Qwen/Qwen3-32B"]));
+  const words = ["serve", model, "--with", "vllm", "--port", String(port), "--gpus"];
+  const server = startProgram(pareWords(...words, "2xH100-80", "--retry"), {
+    env: { ...env, NO_COLOR: "1" },
+  });
+  try {
+    assert.equal(await server.line(), `OPENAI_BASE_URL=http://127.0.0.1:${port}/v1`);
+  } finally {
+    server.signal("SIGINT");
+    await server.exited;
+  }
+  const [first, , last] = asked();
+  assert.match(first!, /^serve \S+\/qwen .*--max-model-len \d+ .*--gpu-memory-utilization 0\.92/);
+  assert.ok(first!.includes(`--served-model-name ${model}`) && first!.includes("--host 127.0.0.1"));
+  assert.match(last!, /--gpu-memory-utilization 0\.72/);
+  assert.match(server.last_words, /0\.82\); the plan says that it (does not fit|fits) on \d card/);
+
+  const small = await runPare([...words, "1x4090"], env);
+  assert.equal(small.exitCode, 2);
+  assert.match(small.stderr, /^pare: Cannot serve \S+ on 1x4090: .*; \d+ of them would do$/m);
+  const bare = await runPare([...words.slice(0, -1), "--container"], env);
+  assert.match(bare.stderr, /^pare: Cannot take --container without --gpus/);
+});
+
 Deno.test("a server that is not installed is one sentence", async () => {
   const env = { PARE_HOME: temporaryFolder("no-vllm") };
   const { exitCode, stderr } = await runPare(["serve", "some/model", "--with", "vllm"], env);

@@ -14,6 +14,8 @@ export function addServeCommands(program: Command): void {
       .option("--port <n>", "exactly this port; default: the first free one from 8000 on")
       .option("--host <address>", "where it listens", "127.0.0.1")
       .option("--max-model-len <tokens>", "of a prompt and its answer; default: the model's own")
+      .option("--gpus <cards>", "plan vllm for them, such as 2xH100-80, and start it so")
+      .option("--container", "with --gpus: in the server's own image, by docker")
       .addOption(
         new Option("--retry [what]", "try remedies by itself: those that keep answers, or all")
           .choices(["same", "rounded"]),

@@ -14,7 +14,7 @@ import {
   ServerFailed,
   servingFolder,
 } from "../../serving/serve_model.ts";
-import { servedCommand } from "../../serving/served_command.ts";
+import { type PlannedFor, servedCommand } from "../../serving/served_command.ts";
 import { failureText, startWithRemedies } from "../../serving/with_remedies.ts";
 import { findDevices } from "../../jobs/engines/local/devices.ts";
 import { interruptible } from "../output/interruptible.ts";
@@ -30,6 +30,8 @@ export interface ServeOptions {
   plugin?: string[];
   /** True where no word follows: what leaves the answers as they are. */
   retry?: string | true;
+  gpus?: string;
+  container?: boolean;
 }
 
 const MOST_PORT = 65_535;
@@ -39,6 +41,14 @@ function portOf(text: string | undefined): number | undefined {
   const port = parseWhole(text, "--port", 1);
   if (port <= MOST_PORT) return port;
   throw new UsageError(`Cannot take --port as a port: it is ${text}, of at most ${MOST_PORT}`);
+}
+
+function plannedFor({ gpus, container = false }: ServeOptions): PlannedFor | null {
+  if (gpus !== undefined) return { gpus, container };
+  if (!container) return null;
+  throw new UsageError(
+    "Cannot take --container without --gpus: a plan for the cards writes its command",
+  );
 }
 
 function retryScope(retry: string | true | undefined): RetryScope | null {
@@ -73,13 +83,18 @@ export async function serveCommand(
   try {
     const address = { host: options.host, port };
     const choices = max_model_len === undefined ? {} : { max_model_len };
-    using served = await servedCommand(tools, registry, { name, named, address, choices, words });
+    using served = await servedCommand(tools, registry, {
+      ...{ name, named, address, choices, words },
+      planned: plannedFor(options),
+    });
+    for (const note of served.notes) console.error(`note: ${note}`);
     console.error(`starting ${served.name} with ${served.runtime} on ${options.host}:${port}`);
     const how = { address, wait_seconds, signal: stop.signal };
     server = await startWithRemedies(home.root, served.command, how, {
       scope: retryScope(options.retry),
       facts: { cards: (await findDevices()).cards.length, tool_call_parser: null },
       onTry: (line) => console.error(line),
+      ...(served.foresee === undefined ? {} : { foresee: served.foresee }),
     });
     tellReady(server, served.runtime);
     await lasting(server, stop.signal);
