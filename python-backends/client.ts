@@ -13,7 +13,6 @@ import { demoVariables } from "./demo_model.ts";
 import type { PinsFolders } from "./environments/environment_pins.ts";
 import { ensureEnvironment, type OnEnvironmentProgress } from "./environments/environments.ts";
 import { exchange, type ExchangeOptions } from "./worker/exchange.ts";
-import { hasGpu } from "./environments/torch_wheel.ts";
 import { withFileLock } from "./file_lock.ts";
 import { pareHome, PYTHON_ROOT } from "./home.ts";
 import { type Nursery, startNursery } from "./worker/nursery.ts";
@@ -65,8 +64,7 @@ export interface ClientOptions {
   readonly onEnvironmentProgress?: OnEnvironmentProgress;
   /**
    * Forks workers of one process that has imported what they need. Default: on Linux, unless
-   * `PARE_NURSERY` is 0 or there is a GPU: CUDA does not survive a fork, and what a library's import does to it is
-   * the library's.
+   * `PARE_NURSERY` is 0.
    */
   readonly nursery?: boolean;
   /** One line about each process started and ended. */
@@ -82,7 +80,7 @@ interface Calls {
   readonly pythons: Map<string, Promise<string>>;
   /** By environment; one that ended is started anew. */
   readonly nurseries: Map<string, Promise<Nursery | null>>;
-  readonly hasNursery: Promise<boolean>;
+  readonly hasNursery: boolean;
   closed: boolean;
   /** Processes started. */
   count: number;
@@ -127,16 +125,15 @@ function pythonOf({ pythons, options, home }: Calls, environment: string): Promi
   return made;
 }
 
-async function wantsNursery({ nursery }: ClientOptions): Promise<boolean> {
+function wantsNursery({ nursery }: ClientOptions): boolean {
   if (nursery !== undefined) return nursery;
   // macOS's own libraries may not be forked, and no signal tells there that a parent has died.
-  const forks = process.platform === "linux" && process.env["PARE_NURSERY"] !== "0";
-  return forks && !await hasGpu();
+  return process.platform === "linux" && process.env["PARE_NURSERY"] !== "0";
 }
 
 /** The environment's nursery, which is started where none runs; null: there is none here. */
 async function nurseryOf(calls: Calls, environment: string): Promise<Nursery | null> {
-  if (!await calls.hasNursery || calls.closed) return null;
+  if (!calls.hasNursery || calls.closed) return null;
   const { nurseries } = calls;
   const known = nurseries.get(environment);
   if (known !== undefined && (await known.catch(() => null))?.running) return await known;
@@ -298,6 +295,9 @@ export function workerVariables(
     PYTHONDONTWRITEBYTECODE: "",
     // Libraries' own reporting home: never from here.
     HF_HUB_DISABLE_TELEMETRY: "1",
+    // A library that asks for a GPU while it is imported opens none: a nursery forks after that,
+    // and a GPU that is open does not survive a fork.
+    PYTORCH_NVML_BASED_CUDA_CHECK: "1",
     DO_NOT_TRACK: "1",
     ...(threads === null ? {} : { OMP_NUM_THREADS: String(threads) }),
     ...more,

@@ -40,7 +40,17 @@ function ofDevice({ device }: Facts): Taken {
   }
   return device.vram_gb === null
     ? assumed("max_vram_gb", null, "default", `${device.device_name} does not tell its memory`)
-    : assumed("max_vram_gb", device.vram_gb, "inferred", `memory of ${device.device_name}`);
+    : assumed(
+      "max_vram_gb",
+      hundredths(device.vram_gb),
+      "inferred",
+      `memory of ${device.device_name}`,
+    );
+}
+
+/** What a card has, as people say it: never more than there is. */
+function hundredths(gb: number): number {
+  return Math.floor(gb * 100) / 100;
 }
 
 /** What single tasks may lose, by the names that they have in the study. */
