@@ -14,7 +14,7 @@ import { activeParameters, weighParts } from "./model/weigh_parts.ts";
 import { type Layout, type Server, SERVERS, type ServingPlan } from "./schema.ts";
 import { serverPlans } from "./servers/all_servers.ts";
 import { parsersOf } from "./servers/parsers.ts";
-import { type MeasuredFactor, speedOf } from "./speed.ts";
+import { correctionBy, type Measured, speedOf } from "./speed.ts";
 import { planWarnings, tooFew } from "./warnings.ts";
 
 /** What a plan is asked for. Everything but the model, its config and the cards has a default. */
@@ -49,8 +49,8 @@ export interface PlanRequest {
   readonly artifact?: boolean;
   /** Bytes of its weight files where they were looked at. */
   readonly stored_bytes?: number;
-  /** What was measured on such a card; default: a published rule of thumb. */
-  readonly measured?: MeasuredFactor;
+  /** What was measured of it on all the cards that are named; default: published runs' shares alone. */
+  readonly measured?: Measured;
 }
 
 /** Cards of one machine: tensors are not cut across machines. */
@@ -256,9 +256,13 @@ export function plan(request: PlanRequest): ServingPlan {
     port: request.port ?? 8000,
     hub_cache: request.hub_cache ?? "~/.cache/huggingface",
   };
+  const own = layouts.find((layout) => layout.fits && layout.cards === count);
+  const correction = request.measured === undefined || own === undefined
+    ? undefined
+    : correctionBy(request.measured, stored, card, own);
   const plans: Layout[] = layouts.map((layout) => ({
     ...layout,
-    speed: speedOf(stored, card, layout, asked, request.measured),
+    speed: speedOf(stored, card, layout, asked, correction),
     servers: layout.fits ? serverPlans({ ...served, layout }, request.servers ?? SERVERS) : {},
   }));
   return {

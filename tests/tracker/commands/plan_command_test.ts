@@ -3,7 +3,9 @@ import assert from "node:assert/strict";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { main } from "../../../tracker/cli.ts";
+import type { LoadMeasured } from "../../../core/serving/load/schema.ts";
 import { JSON_SHAPES } from "../../../tracker/show/json/json_shapes.ts";
+import { openStore } from "../../../tracker/store/store.ts";
 import { configOf } from "../../core/serving/plan/published.ts";
 
 const QWEN = "Qwen/Qwen3-32B";
@@ -103,6 +105,49 @@ Deno.test("--table and --figure show memory against context, and what a card hol
   const { out } = await pare([folder, "--gpus", "2xH100-80", "--table", "--figure", file]);
   assert.match(out, /^context +1 × H100-80, TP 1 +2 × H100-80, TP 2/);
   assert.match(await readFile(file, "utf8"), /^<svg /);
+  await Deno.remove(folder, { recursive: true });
+});
+
+/** A load of so many requests at a time, at so many tokens a second. */
+function loadOf(study_id: string, step: number, level: number, speed: number): LoadMeasured {
+  const none = { mean: null, p50: null, p90: null, p95: null, p99: null };
+  return {
+    ...{ type: "load_measured", at: "2026-03-01T12:00:00.000Z", study_id, step, level },
+    ...{ server: "http://127.0.0.1:8000", model: "m", against: false, load: "concurrency" },
+    ...{ asked_prompt_tokens: 512, asked_output_tokens: 128, requests: [] },
+    ...{ first_token_limit_ms: null, between_tokens_limit_ms: null },
+    ...{ client_requests_per_second: 1e4, client_tokens_per_second: 1e6 },
+    summary: {
+      ...{ requests: 10, failed: 0, seconds: 10, requests_per_second: 1, goodput: null },
+      ...{ first_token: none, between_tokens: none, latency: none, late_p95_ms: 0 },
+      output_tokens_per_second: speed,
+    },
+  };
+}
+
+Deno.test("--measured corrects speeds by a load of the store, and says which", async () => {
+  const folder = await folderOf(configOf(QWEN));
+  const at = join(folder, "store");
+  {
+    await using store = await openStore(at, { write: true });
+    await store.record(loadOf("load-1", 0, 1, 20));
+    await store.record(loadOf("load-1", 1, 4, 78));
+  }
+  const words = [folder, "--gpus", "2xH100-80", "--store", at, "--json"];
+  const speedsOf = ({ out, told }: { out: string; told: string }) => {
+    assert.equal(told, "");
+    return JSON_SHAPES.plan.parse(JSON.parse(out).data).plans.map(({ speed }) => speed!);
+  };
+  const before = speedsOf(await pare(words));
+  const after = speedsOf(await pare([...words, "--measured", "load-1"]));
+  assert.equal(after[1]!.source, "corrected by 2 steps of load-1");
+  assert.equal(after[1]!.error, .1);
+  const { factor } = after[1]!;
+  assert.ok(factor > .25 && factor < .45, `${factor}: 20 tokens a second are a third of the bound`);
+  const ratio = after[0]!.decode_tokens_per_second / before[0]!.decode_tokens_per_second;
+  assert.ok(Math.abs(ratio / factor - 1) < 1e-9, "the plan of one card is corrected, too");
+  const none = await pare([...words, "--measured", "load-2"]);
+  assert.match(none.told, /Unknown load "load-2"\. Did you mean "load-1"/);
   await Deno.remove(folder, { recursive: true });
 });
 

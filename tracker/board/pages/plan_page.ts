@@ -9,7 +9,7 @@ import {
   count,
   fewestLine,
   headline,
-  HOW_SURE,
+  howSure,
   layoutsTable,
   type PlanTable,
   spreadText,
@@ -70,7 +70,7 @@ function answer(plan: ServingPlan): Markup {
       <p>${fewestLine(plan)}</p>
       ${raw(planFigure(plan))}
       ${tableOf("Spreads over cards", layoutsTable(plan))}
-      ${list([...HOW_SURE, ...plan.warnings])}
+      ${list([...howSure(plan), ...plan.warnings])}
     </section>
     <section aria-labelledby="weights">
       <h2 id="weights">Weights and cache</h2>

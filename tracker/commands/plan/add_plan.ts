@@ -17,6 +17,7 @@ export function addPlanCommand(program: Command): void {
     .option("--pipeline-parallel <n>", "exactly so many stages; default: what fits")
     .option("--batched-tokens <n>", "read in one step; default: vLLM's for the card")
     .option("--server <names>", "vllm,sglang,tensorrt_llm,llama.cpp,openvino; default: all")
+    .option("--measured <load>", "correct speeds by a load of `pare load` on these very cards")
     .option("--port <n>", "of the commands; default: 8000")
     .option("--container", "print each command by docker too")
     .option("--table", "memory of a card against the context, for each plan")

@@ -16,6 +16,7 @@ interface PlanOptions {
   readonly pipelineParallel?: string;
   readonly batchedTokens?: string;
   readonly server?: string;
+  readonly measured?: string;
   readonly port?: string;
   readonly container?: boolean;
   readonly table?: boolean;
@@ -52,7 +53,7 @@ function given<T extends object>(values: T): { [K in keyof T]: Exclude<T[K], und
 
 function askedOf(model: string, options: PlanOptions): PlanAsked {
   return given({
-    ...{ model, gpus: options.gpus, store: options.store },
+    ...{ model, gpus: options.gpus, store: options.store, measured: options.measured },
     context: number("--context", options.context),
     sequences: number("--sequences", options.sequences),
     utilization: number("--utilization", options.utilization),

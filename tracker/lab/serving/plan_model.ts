@@ -19,11 +19,7 @@ export const PlanAsked = z.strictObject({
   servers: z.array(z.enum(SERVERS)).readonly().optional().describe("default: all"),
   port: z.number().optional().describe("of the commands; default: 8000"),
   store: z.string().optional().describe("where a trial is looked up; default: PARE_HOME's"),
-  measured: z.strictObject({
-    factor: z.number().positive().describe("of the roofline's tokens a second that were measured"),
-    spread: z.number().nonnegative().describe("share by which measurements differ"),
-    source: z.string(),
-  }).optional().describe("default: none; shares that published runs reach are in the roofline"),
+  measured: z.string().optional().describe("a load of `pare load` on these very cards, by its id"),
 });
 export type PlanAsked = z.infer<typeof PlanAsked>;
 
@@ -49,7 +45,7 @@ export async function planModel(
 ): Promise<ServingPlan> {
   const read = PlanAsked.safeParse(given);
   if (!read.success) throw new UsageError(sentence(read.error.issues));
-  const { store, ...rest } = read.data;
+  const { store, measured, ...rest } = read.data;
   const asked = Object.fromEntries(
     Object.entries(rest).filter(([, value]) => value !== undefined),
   ) as unknown as Parameters<typeof plan>[0]; // what is not given is left out, as the type wants it
@@ -57,5 +53,8 @@ export async function planModel(
     env,
     ...(store === undefined ? {} : { store }),
   });
-  return plan({ ...asked, ...found, hub_cache: hubCache(env).replace(/\/hub$/, "") });
+  const loaded = measured === undefined
+    ? {}
+    : { measured: await (await import("./measured_steps.ts")).measuredSteps(measured, store, env) };
+  return plan({ ...asked, ...found, ...loaded, hub_cache: hubCache(env).replace(/\/hub$/, "") });
 }

@@ -120,10 +120,14 @@ export function fewestLine({ fewest_cards, cards, asked }: ServingPlan): string 
 }
 
 /** How the figures are to be taken. */
-export const HOW_SURE = [
-  "A range is with and without the memory that vLLM since 0.21 holds back for CUDA graphs.",
-  "Activations and graphs are rules of thumb (± 30 %); speeds are roofline estimates.",
-] as const;
+export function howSure({ plans }: ServingPlan): string[] {
+  const speed = plans.find((one) => one.speed !== null)?.speed;
+  return [
+    "A range is with and without the memory that vLLM since 0.21 holds back for CUDA graphs.",
+    "Activations and graphs are rules of thumb: ± 30 %.",
+    ...(speed === undefined || speed === null ? [] : [`Speeds: ${speed.source}.`]),
+  ];
+}
 
 /** A word as a POSIX shell takes it. */
 function shellWord(word: string): string {

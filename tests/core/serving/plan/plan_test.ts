@@ -203,9 +203,18 @@ Deno.test("speed is the roofline's: twice the bytes are slower, a batch is faste
   // 16 GB at 3.35 TB/s: no server is above 210 tokens a second.
   assert.ok(one.decode_tokens_per_second < 210 && one.decode_tokens_per_second > 90);
   assert.equal(one.error, .4);
-  const measured = { factor: .5, spread: .1, source: "3 loads here" };
+  const steps = [1, 8].map((sequences) => ({
+    sequences,
+    kept_tokens: 1000,
+    output_tokens_per_second: 60 * sequences,
+  }));
+  const measured = { steps, source: "2 steps of a load" };
   const corrected = planned("meta-llama/Meta-Llama-3.1-8B", "H100-80", { measured }).plans[0]!
     .speed!;
-  assert.equal(corrected.decode_tokens_per_second, one.decode_tokens_per_second / 2);
-  assert.equal(corrected.source, "3 loads here");
+  assert.ok(corrected.factor > .3 && corrected.factor < .6, `${corrected.factor}`);
+  assert.equal(corrected.decode_tokens_per_second, one.decode_tokens_per_second * corrected.factor);
+  assert.ok(corrected.error >= .1 && corrected.error < .4);
+  assert.equal(corrected.source, "2 steps of a load");
+  const elsewhere = planned("meta-llama/Meta-Llama-3.1-70B", "H100-80", { measured }).plans.at(-1)!;
+  assert.equal(elsewhere.speed, null, "a plan that does not fit has no speed");
 });
