@@ -2,7 +2,7 @@ import { type Registry, type Runtime, type ServerCommand, UsageError } from "../
 import { foreignServer, isForeign } from "./foreign_server.ts";
 import { foresee, plannedServer } from "./planned_server.ts";
 import { type Address, chooseServing, ownServer, type ServerChoices } from "./own_server.ts";
-import { isTrial, type ServedSource, servedSource, type SourceTools } from "./served_source.ts";
+import { isTrial, servedSource, type SourceTools } from "./served_source.ts";
 
 /** What is started, and of what; the artifact is held until it is given back. */
 export interface ServedCommand extends Disposable {
