@@ -317,12 +317,20 @@ def test_a_chat_stands_in_the_models_template(artifact: Path, tmp_path: Path) ->
         _, same = post(url, "completions", prompt="<user>One two<assistant>", **asked)
         parts = streamed(url, "chat/completions", messages=messages, **asked)
         status, refused = post(url, "chat/completions", messages=[{"role": "user"}])
+        halves = [{"type": "text", "text": "One "}, {"type": "text", "text": "two"}]
+        _, joined = post(
+            url, "chat/completions", messages=[{"role": "user", "content": halves}], **asked
+        )
+        picture = [{"type": "image_url", "image_url": {"url": "x"}}]
+        seen, _ = post(url, "chat/completions", messages=[{"role": "user", "content": picture}])
     choice = answer["choices"][0]
     assert choice["message"]["content"] == same["choices"][0]["text"]
     content = choice["logprobs"]["content"]
     assert all(one["logprob"] == one["top_logprobs"][0]["logprob"] for one in content)
     said = "".join(part["choices"][0]["delta"]["content"] for part in parts)
     assert said == choice["message"]["content"]
+    assert joined["choices"][0]["message"]["content"] == choice["message"]["content"]
+    assert seen == 400
     assert status == 400 and "messages must be" in refused["error"]["message"]
 
 

@@ -128,15 +128,35 @@ def _are_tokens(given: Any, served: Served) -> bool:
     return isinstance(given, list) and all(type(one) is int and 0 <= one < size for one in given)
 
 
-def _in_template(messages: Any, served: Served) -> str:
-    fits = isinstance(messages, list) and messages and all(
-        isinstance(one, dict)
-        and isinstance(one.get("role"), str)
-        and isinstance(one.get("content"), str)
-        for one in messages
-    )  # fmt: skip
-    if not fits:
+def _content(given: Any) -> str | None:
+    """A message's text, which may come in parts; None: it is none."""
+    if isinstance(given, str):
+        return given
+    parts = given if isinstance(given, list) else [None]
+    texts = [
+        one["text"]
+        for one in parts
+        if isinstance(one, dict) and one.get("type") == "text" and isinstance(one.get("text"), str)
+    ]
+    return "".join(texts) if len(texts) == len(parts) else None
+
+
+def _messages(given: Any) -> list[dict[str, str]]:
+    read: list[dict[str, str]] = []
+    for one in given if isinstance(given, list) else []:
+        role = one.get("role") if isinstance(one, dict) else None
+        content = _content(one.get("content")) if isinstance(role, str) else None
+        if content is None:
+            read = []
+            break
+        read.append({"role": str(role), "content": content})
+    if not read:
         raise Refusal("messages must be a list of {role, content}, both texts", "messages")
+    return read
+
+
+def _in_template(given: Any, served: Served) -> str:
+    messages = _messages(given)
     if not getattr(served.tokenizer, "chat_template", None):
         raise Refusal(f"{served.name} has no chat template: ask /v1/completions", "messages")
     try:
