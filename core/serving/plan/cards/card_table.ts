@@ -19,7 +19,8 @@ const MIB = 1024 ** 2;
 const GIB = 1024 ** 3;
 const TB = 1e12;
 const SMI = "nvidia-smi";
-const LOG = "vLLM's line of free memory";
+/** By driver the same card differs by some tenths of a percent. */
+const LOG = "vLLM's logs (± 0.5 %)";
 const SHEET = "the maker's data sheet";
 
 function card(
@@ -83,7 +84,7 @@ export const CARDS: readonly Card[] = [
   card("GB200-192", "GB200", [189_471 * MIB, SMI], 8 * TB, [2500, 5000, 10_000], 10.0),
   card("B300-288", "B300", [275_040 * MIB, SMI], 7.75 * TB, [2250, 4500, 14_000], 10.3),
   card("GB300-288", "GB300", [284_208 * MIB, SMI], 8 * TB, [2500, 5000, 15_000], 10.3),
-  card("GB10-128", "GB10 DGXSPARK SPARK", [119.7 * GIB, LOG], .273 * TB, [62.5, 125, 500], 12.1),
+  card("GB10-128", "GB10 DGXSPARK SPARK", [121.69 * GIB, LOG], .273 * TB, [62.5, 125, 500], 12.1),
   card("MI300X-192", "MI300X", [191.98 * GIB, LOG], 5.3 * TB, [1307, 2615], null),
   card("MI325X-256", "MI325X", [255.98 * GIB, SHEET], 6 * TB, [1307, 2615], null),
   card("MI355X-288", "MI355X", [287.98 * GIB, SHEET], 8 * TB, [2516, 5033, 10_066], null),
