@@ -226,6 +226,11 @@ def test_a_task_that_forbids_tokens_is_refused(model: GenaiModel) -> None:
         model.generate(tokens, **{**generation(tokens, 4), "logits_processor": forbids})
 
 
+def test_it_does_not_pass_its_choice_for_probabilities(model: GenaiModel) -> None:
+    with pytest.raises(CallFailure, match="it gives tokens alone"):
+        model.begin(np.array([3, 4, 5], np.int64))
+
+
 def test_a_setting_is_scored_by_what_it_generates_alone(directory: Path) -> None:
     values = {**EVICTING, "kv_precision": "u8"}
     cut = GenaiModel(str(directory), str(exported_graph()), interpreter(), 2, values)

@@ -132,9 +132,15 @@ Deno.test("the table has the full cache of each length first, and the JSON every
   };
   const lines = cachesText(measured).split("\n");
   assert.match(lines[0]!, /prompt +setting +prefill ms +decode ms\/token +cache +at most/);
-  assert.match(lines[2]!, /^ +1024 +full_f16 +1000 +20\.0 +3\.0+ MB/);
-  assert.match(lines[3]!, /norm_sum +900 · 0\.90× +24\.0 · 1\.2× \(1\.1 to 1\.3\) +3\.0+ MB/);
-  assert.match(lines[7]!, /^ +4096 +norm_sum .* 10\.0 · 0\.50× \(0\.45 to 0\.55\) +1\.0+ MB/);
+  assert.match(lines[2]!, /^ +1024 +full_f16 +3\.0+ MB/);
+  assert.match(
+    lines[3]!,
+    /norm_sum +900 : 1000 = 0\.90× +24\.0 : 20\.0 = 1\.2× \(1\.1 to 1\.3\) +3\.0+ MB/,
+  );
+  assert.match(
+    lines[7]!,
+    /^ +4096 +norm_sum .* 10\.0 : 20\.0 = 0\.50× \(0\.45 to 0\.55\) +1\.0+ MB/,
+  );
   assert.ok(
     lines.includes("kvcrush was not measured: a process that tried it was ended by SIGSEGV"),
   );

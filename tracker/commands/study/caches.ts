@@ -45,26 +45,18 @@ export function parseContexts(list: string): number[] {
   });
 }
 
-/** A figure of a setting and how many times the full cache's it is, with the interval. */
+/** A figure of a setting, the full cache's of the same minutes, and their ratio with its interval. */
 function beside(row: TimedCache, cost: Exclude<CacheCost, "bytes">): string {
   const { value, low, high } = costShare(row, cost);
   const interval = Number.isFinite(high) ? ` (${number(low, 2)} to ${number(high, 2)})` : "";
-  return `${number(row[`${cost}_ms`])} · ${number(value, 2)}×${interval}`;
+  const both = `${number(row[`${cost}_ms`])} : ${number(row[`full_${cost}_ms`])}`;
+  return `${both} = ${number(value, 2)}×${interval}`;
 }
 
-/** The full cache at one length: the median of what was measured in turn with each setting. */
-function fullRow(name: string, rows: readonly TimedCache[]): string[] {
-  const middle = (of: (row: TimedCache) => number) =>
-    rows.map(of).sort((a, b) => a - b)[Math.floor((rows.length - 1) / 2)]!;
-  const { context_tokens, full_kept_bytes } = rows[0]!;
-  return [
-    `${context_tokens}`,
-    name,
-    number(middle((row) => row.full_prefill_ms)),
-    number(middle((row) => row.full_decode_ms)),
-    bytes(full_kept_bytes),
-    bytes(full_kept_bytes),
-  ];
+/** The full cache at one length: its milliseconds stand beside each setting's, of the same minutes. */
+function fullRow(name: string, { context_tokens, full_kept_bytes }: TimedCache): string[] {
+  const all = bytes(full_kept_bytes);
+  return [`${context_tokens}`, name, "", "", all, all];
 }
 
 const COSTS: Readonly<Record<CacheCost, readonly [less: string, not: string]>> = {
@@ -110,7 +102,7 @@ export function cachesText(measured: MeasuredCaches): string {
   const table = textTable(
     ["prompt", "setting", "prefill ms", "decode ms/token", "cache", "at most"],
     lengths.flatMap(([, rows]) => [
-      fullRow(full, rows),
+      fullRow(full, rows[0]!),
       ...rows.map((row) => [
         `${row.context_tokens}`,
         row.setting,
@@ -131,8 +123,8 @@ export function cachesText(measured: MeasuredCaches): string {
     "",
     `${runtime_version}, ${threads} threads, load ${
       number(load_average, 2)
-    }; × is to ${full} in turn, ` +
-    "with its 95 % interval",
+    }; ms are the setting's : those of ${full} in turn, ` +
+    "their ratio with its 95 % interval",
     `cache: after the last token; at most: once the prompt is read (${measured.bytes_method})`,
   ].join("\n");
 }

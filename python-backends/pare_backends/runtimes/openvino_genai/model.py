@@ -55,6 +55,13 @@ class GenaiModel(GraphModel):
             )
         return super().forward(input_ids)
 
+    def begin(self, tokens: np.ndarray) -> np.ndarray:
+        raise CallFailure(
+            "bad_input",
+            "Cannot give probabilities of the next token in openvino_genai: it gives tokens alone",
+            hint="Take the runtime openvino, which computes the same graph",
+        )
+
     def _forget(self) -> None:
         super()._forget()
         self._last = None
