@@ -43,7 +43,7 @@ Deno.test("the crossing point is the length from which on a setting surely costs
   assert.equal(
     crossingText("less", "full", ROWS),
     "less, beside full: is smaller from 2048 tokens on; decodes faster from 2048 tokens on; " +
-      "reads no prompt surely faster",
+      "reads the longest prompt not surely faster",
   );
 });
 

@@ -60,9 +60,9 @@ function fullRow(name: string, { context_tokens, full_kept_bytes }: TimedCache):
 }
 
 const COSTS: Readonly<Record<CacheCost, readonly [less: string, not: string]>> = {
-  prefill: ["reads a prompt faster", "reads no prompt surely faster"],
-  decode: ["decodes faster", "decodes surely faster at none of these lengths"],
-  bytes: ["is smaller", "is smaller at none of these lengths"],
+  prefill: ["reads a prompt faster", "reads the longest prompt not surely faster"],
+  decode: ["decodes faster", "decodes not surely faster after the longest prompt"],
+  bytes: ["is smaller", "is no smaller after the longest prompt"],
 };
 
 /** From which length of the prompt on a setting costs less than the full cache. */
