@@ -25,7 +25,7 @@ const LAYERS: Record<string, readonly string[]> = {
     ...[...GROUND, "checkpoint", "models", "methods", "families", "evaluation", "runtimes"],
     ...["cache", "conversion", "elsewhere", "measuring", "text"],
   ],
-  gpu_check: [...GROUND, "calls", "evaluation", "measuring", "models"],
+  gpu_check: [...GROUND, "calls", "evaluation", "measuring", "models", "runtimes"],
 };
 const LAYER_NAMES = new Set(Object.keys(LAYERS));
 

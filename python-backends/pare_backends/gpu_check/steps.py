@@ -18,6 +18,7 @@ from pare_backends.gpu_check.world import EVALUATED, SEED, World, knobs_of
 from pare_backends.knobs import shipped_knobs
 from pare_backends.measuring.answering import OriginalModel
 from pare_backends.progress import silent_report
+from pare_backends.runtimes.registry import formless_runtimes
 
 ELSEWHERE = ("elsewhere/as_given", "quantization/kquant")
 """Tried by other means: one needs a file made elsewhere, the other llama.cpp's library."""
@@ -60,7 +61,7 @@ def steps_on(world: World) -> Iterator[Step]:
     for method in (ROUNDED, PRUNED, *(one for one in methods if one not in (ROUNDED, PRUNED))):
         yield method, lambda own=method: applied(world, own)  # type: ignore[misc]
     yield "kl of two models", lambda: compared(world)
-    for runtime in ("transformers", "vllm"):
+    for runtime in formless_runtimes():
         yield f"speed in {runtime}", lambda own=runtime: timed(world, own)  # type: ignore[misc]
 
 

@@ -13,6 +13,7 @@ import importlib
 import pkgutil
 import sys
 from collections.abc import Mapping
+from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -63,6 +64,12 @@ def runtime_packages() -> dict[str, str]:
     ]
     own = {str(importlib.import_module(name).NAME): name for name in found}
     return {**own, **THIRD_PARTY}
+
+
+def formless_runtimes() -> list[str]:
+    """Names of those that load a checkpoint themselves."""
+    packages = runtime_packages()
+    return [one for one, name in packages.items() if find_spec(f"{name}.make") is None]
 
 
 def make_form(
