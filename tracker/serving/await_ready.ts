@@ -1,5 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { z } from "zod";
+import { boundedText } from "./bounded.ts";
 
 /** A server that answers. */
 export interface Ready {
@@ -28,6 +29,7 @@ async function ask(
 ): Promise<{ status: number; text: string } | null> {
   try {
     const answer = await fetch(url, {
+      redirect: "error",
       signal: AbortSignal.any([signal, AbortSignal.timeout(ANSWER_MS)]),
       ...(body === undefined ? {} : {
         method: "POST",
@@ -35,7 +37,7 @@ async function ask(
         body: JSON.stringify(body),
       }),
     });
-    return { status: answer.status, text: await answer.text() };
+    return { status: answer.status, text: await boundedText(answer) };
   } catch {
     return null;
   }

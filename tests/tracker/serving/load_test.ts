@@ -3,6 +3,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { seededRandom } from "../../../core/mod.ts";
 import { clientLimit } from "../../../tracker/serving/load/client_limit.ts";
+import { askStream } from "../../../tracker/serving/load/ask_stream.ts";
 import { findTarget } from "../../../tracker/serving/load/find_target.ts";
 import { measureStep } from "../../../tracker/serving/load/measure_load.ts";
 import { runPart, type StepAsked } from "../../../tracker/serving/load/run_step.ts";
@@ -13,14 +14,14 @@ import { temporaryFolder } from "../../temporary_folder.ts";
 
 const STEP: StepAsked = {
   ...{ load: "concurrency", level: 2, arrivals: "constant", warming: 1, requests: 6 },
-  ...{ prompt_tokens: 8, output_tokens: 5 },
+  ...{ prompt_tokens: 8, output_tokens: 5, answer_seconds: 30 },
 };
 const NO_LIMITS = { first_token_ms: null, between_tokens_ms: null };
 const { signal } = new AbortController();
 
 Deno.test("times of a served model are those that it takes", async () => {
   await using server = streamingServer({ first_ms: 60, between_ms: 20, ignores_ends: true });
-  const target = await findTarget(server.url, undefined, 4);
+  const target = await findTarget(server.url, undefined, 4, signal);
   assert.deepEqual([target.model, target.completes, target.ignores_ends], ["timed", true, true]);
   const [step] = await measureStep([target], STEP, NO_LIMITS, 1, signal);
   const { summary, requests } = step!;
@@ -41,7 +42,7 @@ Deno.test("times of a served model are those that it takes", async () => {
 
 Deno.test("a rate is kept to whether the server keeps up or not", async () => {
   await using server = streamingServer({ first_ms: 400, between_ms: 1, ignores_ends: true });
-  const target = await findTarget(server.url, undefined, 2);
+  const target = await findTarget(server.url, undefined, 2, signal);
   const state = { done: [], random: seededRandom(1), active_ms: 0 };
   const before = server.asked.length;
   const asked: StepAsked = { ...STEP, load: "rate", level: 20, warming: 0, requests: 10 };
@@ -55,7 +56,7 @@ Deno.test("a rate is kept to whether the server keeps up or not", async () => {
 
 Deno.test("what fails is counted and is no answer; a server without ends or completions is met", async () => {
   await using server = streamingServer({ first_ms: 1, between_ms: 1, fails_each: 3 });
-  const target = await findTarget(server.url, undefined, 4);
+  const target = await findTarget(server.url, undefined, 4, signal);
   assert.equal(target.ignores_ends, false);
   const [step] = await measureStep([target], { ...STEP, warming: 0 }, NO_LIMITS, 1, signal);
   assert.equal(step!.summary.failed, 2);
@@ -65,17 +66,74 @@ Deno.test("what fails is counted and is no answer; a server without ends or comp
   );
 
   await using chats = streamingServer({ first_ms: 1, between_ms: 1, chat_only: true });
-  assert.equal((await findTarget(chats.url, undefined, 4)).completes, false);
-  await assert.rejects(findTarget(chats.url, "tmied", 4), /Unknown model "tmied". Did you mean/);
-  await assert.rejects(findTarget("http://127.0.0.1:1", undefined, 4), /nobody answers there/);
+  assert.equal((await findTarget(chats.url, undefined, 4, signal)).completes, false);
+  await assert.rejects(
+    findTarget(chats.url, "tmied", 4, signal),
+    /Unknown model "tmied". Did you mean/,
+  );
+  await assert.rejects(
+    findTarget("http://127.0.0.1:1", undefined, 4, signal),
+    /nobody answers there/,
+  );
+});
+
+Deno.test("an answer that never ends, never comes or comes in one enormous line has failed, and the others count", async () => {
+  const say = (out: ReadableStreamDefaultController<Uint8Array>, text: string) =>
+    out.enqueue(new TextEncoder().encode(text));
+  const token = `data: ${JSON.stringify({ choices: [{ text: " a" }] })}\n\n`;
+  const ways: ((out: ReadableStreamDefaultController<Uint8Array>) => void)[] = [
+    () => {},
+    (out) => say(out, token.repeat(200)),
+    (out) => say(out, `data: ${"x".repeat(2 << 20)}`),
+    (out) => {
+      say(out, `${token}data: [DONE]\n\n`);
+      out.close();
+    },
+  ];
+  let asked = 0;
+  await using server = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen() {} }, () => {
+    const way = ways[asked++ % ways.length]!;
+    return new Response(new ReadableStream<Uint8Array>({ start: way }));
+  });
+  const base_url = `http://127.0.0.1:${server.addr.port}/v1`;
+  const target = { base_url, model: "m", completes: true, ignores_ends: true };
+  const told = [];
+  for (let number = 0; number < ways.length; number++) {
+    const answered = await askStream(target, {
+      ...{ prompt: "a", output_tokens: 5, answer_seconds: 1, signal },
+    });
+    told.push(answered.error);
+  }
+  assert.deepEqual(told, [
+    "it was not whole after 1 s",
+    "it goes on after 48 events, 5 tokens were asked",
+    "a line of its answer is longer than 1048576 bytes",
+    null,
+  ]);
+});
+
+Deno.test("the key goes to no server that the named one leads to", async () => {
+  const met: (string | null)[] = [];
+  const serve = (handler: (request: Request) => Response) =>
+    Deno.serve({ port: 0, hostname: "127.0.0.1", onListen() {} }, handler);
+  await using other = serve((request) => {
+    met.push(request.headers.get("authorization"));
+    return Response.json({ data: [{ id: "m" }] });
+  });
+  await using named = serve(() =>
+    Response.redirect(`http://127.0.0.1:${other.addr.port}/v1/models`, 307)
+  );
+  const url = `http://127.0.0.1:${named.addr.port}`;
+  await assert.rejects(findTarget(url, undefined, 4, signal), /Cannot load .*: nobody answers/);
+  assert.deepEqual(met, []);
 });
 
 Deno.test("two servers take turns, each first as often, with the same prompts", async () => {
   await using slow = streamingServer({ first_ms: 60, between_ms: 5, ignores_ends: true });
   await using quick = streamingServer({ first_ms: 15, between_ms: 5, ignores_ends: true });
   const targets = [
-    await findTarget(slow.url, undefined, 2),
-    await findTarget(quick.url, undefined, 2),
+    await findTarget(slow.url, undefined, 2, signal),
+    await findTarget(quick.url, undefined, 2, signal),
   ];
   const asked = { ...STEP, level: 1, requests: 8 };
   const [one, other] = await measureStep(targets, asked, NO_LIMITS, 1, signal);
@@ -100,7 +158,10 @@ Deno.test("two servers take turns, each first as often, with the same prompts", 
 });
 
 Deno.test("the client's own limit is that of a server that does nothing", async () => {
-  const limit = await clientLimit({ prompt_tokens: 8, output_tokens: 4 }, signal);
+  const limit = await clientLimit(
+    { prompt_tokens: 8, output_tokens: 4, answer_seconds: 30 },
+    signal,
+  );
   assert.ok(limit.requests_per_second > 50, `${limit.requests_per_second}`);
   const each = limit.tokens_per_second / limit.requests_per_second;
   assert.ok(Math.abs(each - 4) < 0.01);

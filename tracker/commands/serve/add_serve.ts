@@ -40,6 +40,7 @@ export function addServeCommands(program: Command): void {
       .option("--warming <n>", "requests before each load, which count for nothing", "2")
       .option("--prompt-tokens <n>", "words of each prompt", "64")
       .option("--output-tokens <n>", "of each answer", "32")
+      .option("--answer-limit <seconds>", "an answer that takes longer has failed", "120")
       .option("--first-token-limit <ms>", "that an answer must keep to, for goodput")
       .option("--between-tokens-limit <ms>", "the same of the mean time between tokens")
       .option("--served-model <name>", "the server's name of the model; default: its only one")

@@ -25,6 +25,7 @@ export interface LoadOptions {
   warming: string;
   promptTokens: string;
   outputTokens: string;
+  answerLimit: string;
   firstTokenLimit?: string;
   betweenTokensLimit?: string;
   servedModel?: string;
@@ -59,6 +60,7 @@ function stepsOf(options: LoadOptions): StepAsked[] {
     warming: parseWhole(options.warming, "--warming", 0),
     prompt_tokens: parseWhole(options.promptTokens, "--prompt-tokens", 1),
     output_tokens: parseWhole(options.outputTokens, "--output-tokens", 1),
+    answer_seconds: parsePositive(options.answerLimit, "--answer-limit"),
     ...(requests === undefined ? {} : { requests: parseWhole(requests, "--requests", 1) }),
     ...(seconds === undefined && requests !== undefined
       ? {}
@@ -100,10 +102,15 @@ function recordOf(
   };
 }
 
-async function targetsOf(url: string, options: LoadOptions, tokens: number): Promise<LoadTarget[]> {
-  const first = await findTarget(url, options.servedModel, tokens);
+async function targetsOf(
+  url: string,
+  options: LoadOptions,
+  tokens: number,
+  signal: AbortSignal,
+): Promise<LoadTarget[]> {
+  const first = await findTarget(url, options.servedModel, tokens, signal);
   if (options.against === undefined) return [first];
-  return [first, await findTarget(options.against, options.againstModel, tokens)];
+  return [first, await findTarget(options.against, options.againstModel, tokens, signal)];
 }
 
 /** `pare load URL`: a served model under loads; rows in the store, and a figure. */
@@ -118,7 +125,7 @@ export async function loadCommand(url: string, options: LoadOptions): Promise<vo
     () => true,
     "what was measured is kept",
   );
-  const targets = await targetsOf(url, options, steps[0]!.output_tokens);
+  const targets = await targetsOf(url, options, steps[0]!.output_tokens, stop.signal);
   const cut = targets.filter(({ ignores_ends }) => !ignores_ends);
   for (const { base_url } of cut) {
     console.error(

@@ -1,4 +1,5 @@
 import type { LoadRequest } from "../../../core/mod.ts";
+import { boundedText, eventData } from "../bounded.ts";
 
 /** A server that is loaded. */
 export interface LoadTarget {
@@ -50,16 +51,9 @@ interface Chunk {
   readonly error?: { readonly message?: string };
 }
 
-/** Lines of a stream of server-sent events, as they come. */
-async function* dataLines(body: ReadableStream<Uint8Array>): AsyncGenerator<string> {
-  let rest = "";
-  const decoder = new TextDecoder();
-  for await (const bytes of body) {
-    const lines = (rest + decoder.decode(bytes, { stream: true })).split("\n");
-    rest = lines.pop()!;
-    for (const line of lines) if (line.startsWith("data:")) yield line.slice(5).trim();
-  }
-}
+/** Events beyond what was asked for that are taken: some servers send a token in parts. */
+const EVENTS_A_TOKEN = 8;
+const MOST_REFUSAL = 64 << 10;
 
 const NOTHING: Answered = {
   first_token_ms: null,
@@ -73,8 +67,15 @@ const NOTHING: Answered = {
 /** One streamed answer with its moments; what goes wrong is its error, and never thrown. */
 export async function askStream(
   target: LoadTarget,
-  { prompt, output_tokens, signal }: { prompt: string; output_tokens: number; signal: AbortSignal },
+  { prompt, output_tokens, answer_seconds, signal }: {
+    prompt: string;
+    output_tokens: number;
+    /** An answer that is not whole by then has failed. */
+    answer_seconds: number;
+    signal: AbortSignal;
+  },
 ): Promise<Answered> {
+  const limit = AbortSignal.timeout(1000 * answer_seconds);
   const began = performance.now();
   const since = () => performance.now() - began;
   const path = target.completes ? "completions" : "chat/completions";
@@ -83,15 +84,25 @@ export async function askStream(
       method: "POST",
       headers: { "content-type": "application/json", ...keyHeader() },
       body: JSON.stringify(bodyOf(target, prompt, output_tokens)),
-      signal,
+      redirect: "error", // the key goes to the server that was named, and to no other
+      signal: AbortSignal.any([signal, limit]),
     });
     if (answer.status !== 200) {
-      return { ...NOTHING, error: `${answer.status} ${(await answer.text()).slice(0, 200)}` };
+      return {
+        ...NOTHING,
+        error: `${answer.status} ${(await boundedText(answer, MOST_REFUSAL)).slice(0, 200)}`,
+      };
     }
     let [first, last, chunks] = [0, 0, 0];
     let usage: Chunk["usage"] = null;
-    for await (const line of dataLines(answer.body!)) {
+    let events = 0;
+    for await (const line of eventData(answer.body!)) {
       if (line === "[DONE]") break;
+      if (++events > EVENTS_A_TOKEN * (output_tokens + 1)) {
+        throw new Error(
+          `it goes on after ${events - 1} events, ${output_tokens} tokens were asked`,
+        );
+      }
       const chunk = JSON.parse(line) as Chunk; // fields are looked at one by one
       if (chunk.error !== undefined) {
         throw new Error(chunk.error.message ?? "an error in the stream");
@@ -113,6 +124,9 @@ export async function askStream(
       error: null,
     };
   } catch (error) {
+    if (limit.aborted && !signal.aborted) {
+      return { ...NOTHING, error: `it was not whole after ${answer_seconds} s` };
+    }
     return {
       ...NOTHING,
       error: String(error instanceof Error ? error.message : error).slice(0, 200),

@@ -13,7 +13,7 @@ export interface ClientLimit {
 
 /** Loads a server that does nothing, with answers of the same length. */
 export async function clientLimit(
-  asked: Pick<StepAsked, "prompt_tokens" | "output_tokens">,
+  asked: Pick<StepAsked, "prompt_tokens" | "output_tokens" | "answer_seconds">,
   signal: AbortSignal,
 ): Promise<ClientLimit> {
   const worker = new Worker(import.meta.resolve("./null_server.ts"), { type: "module" });

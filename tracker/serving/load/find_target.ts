@@ -1,28 +1,40 @@
 import { z } from "zod";
 import { baseUrl, unknownName, UsageError } from "../../../core/mod.ts";
+import { boundedText } from "../bounded.ts";
 import { askStream, type LoadTarget } from "./ask_stream.ts";
 
 const Models = z.object({ data: z.array(z.object({ id: z.string() })) });
 const PATIENCE_MS = 10_000;
-const PROBE_MS = 120_000;
+const PROBE_SECONDS = 120;
 
-async function listed(base_url: string): Promise<string[]> {
+async function listed(base_url: string, signal: AbortSignal): Promise<string[]> {
   const key = Deno.env.get("OPENAI_API_KEY") ?? "";
-  let answer: Response;
+  let text: string;
   try {
-    answer = await fetch(`${base_url}/models`, {
-      signal: AbortSignal.timeout(PATIENCE_MS),
+    const answer = await fetch(`${base_url}/models`, {
+      redirect: "error",
+      signal: AbortSignal.any([signal, AbortSignal.timeout(PATIENCE_MS)]),
       ...(key === "" ? {} : { headers: { authorization: `Bearer ${key}` } }),
     });
+    text = await boundedText(answer);
   } catch (error) {
+    signal.throwIfAborted();
     throw new UsageError(
       `Cannot load ${base_url}: nobody answers there (${
         error instanceof Error ? error.message : error
       }); \`pare serve\` starts a server`,
     );
   }
-  const read = Models.safeParse(await answer.json().catch(() => null));
+  const read = Models.safeParse(parsed(text));
   return read.success ? read.data.data.map(({ id }) => id) : [];
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
 }
 
 /** A server as it is asked: its model, by completions or by chat, and whether answers can be made whole. */
@@ -30,9 +42,10 @@ export async function findTarget(
   url: string,
   named: string | undefined,
   output_tokens: number,
+  signal: AbortSignal,
 ): Promise<LoadTarget> {
   const base_url = baseUrl(url);
-  const models = await listed(base_url);
+  const models = await listed(base_url, signal);
   const [only] = models;
   const model = named ?? (models.length === 1 ? only : undefined);
   if (model === undefined) {
@@ -47,10 +60,10 @@ export async function findTarget(
   for (const completes of [true, false]) {
     for (const ignores_ends of [true, false]) {
       const target = { base_url, model, completes, ignores_ends };
-      const signal = AbortSignal.timeout(PROBE_MS);
       const { error } = await askStream(target, {
         prompt: "One two three",
         output_tokens: Math.min(2, output_tokens),
+        answer_seconds: PROBE_SECONDS,
         signal,
       });
       if (error === null) return target;

@@ -15,6 +15,7 @@ export interface StepAsked {
   readonly warming: number;
   readonly prompt_tokens: number;
   readonly output_tokens: number;
+  readonly answer_seconds: number;
 }
 
 /** Where the numbers of a step's requests go on, as its parts are run in turn with another server's. */
@@ -46,6 +47,7 @@ export async function runPart(
     const answered = await askStream(target, {
       prompt,
       output_tokens: asked.output_tokens,
+      answer_seconds: asked.answer_seconds,
       signal,
     });
     done[place] = { number, ...times, ...answered };
