@@ -105,13 +105,20 @@ function qualityClause(view: StudyView, row: TrialRow): string {
   return `its ${metricWords(metric)} is ${number(figure.value)}${beside}${range}`;
 }
 
+/** Such as "2.96 times smaller than"; a setting of the original's cache takes what that does. */
+function timesSmaller(ratio: number): string {
+  const said = ratio.toFixed(2);
+  return said === "1.00" ? "as much as" : `${said} times smaller than`;
+}
+
 function costClause(view: StudyView, row: TrialRow): string {
   const { fp16_bytes } = view.facts.model;
   const parts = [
     row.size_bytes === null || !(fp16_bytes > 0)
       ? ""
-      : `${bytes(row.size_bytes)} on disk, ${(fp16_bytes / row.size_bytes).toFixed(2)} times ` +
-        "smaller than the original as 16-bit floats",
+      : `${bytes(row.size_bytes)} on disk, ${
+        timesSmaller(fp16_bytes / row.size_bytes)
+      } the original as 16-bit floats`,
     row.latency_ratio === null
       ? ""
       : `a time per token of ${besideOriginal(ratioText(row), sidesOf(view, row))}${
