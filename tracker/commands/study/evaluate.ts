@@ -150,6 +150,9 @@ export async function evaluateCommand(options: EvaluateOptions): Promise<void> {
   console.error(found.said);
   const { timeout_seconds, llm_eval } = found.config;
   const judged = asked.judgeEndpoint !== undefined && llm_eval?.model !== undefined;
+  if (llm_eval?.enabled === true && asked.judgeEndpoint === undefined) {
+    console.error("note: llm_eval asks for a judge; without --judge-endpoint rules alone score");
+  }
   const settled: EvaluateOptions = {
     timeout: String(timeout_seconds),
     ...(judged ? { judgeModel: llm_eval.model! } : {}),
