@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from pare_backends.failures import CallFailure
+
 if TYPE_CHECKING:
     import torch
 
@@ -25,7 +27,27 @@ def computes_on(device: torch.device, threads: int) -> str:
     return f"{device.type}, {torch.cuda.get_device_name(device)}"
 
 
+def placed(model: Any) -> Any:
+    """The model where torch computes.
+
+    raises: CallFailure "bad_input" where a GPU has no room for it
+    """
+    import torch
+
+    device = run_device()
+    if device != "cpu":
+        needed = sum(one.numel() * one.element_size() for one in model.parameters())
+        free = int(torch.cuda.mem_get_info(device)[0])
+        if needed > free:
+            raise CallFailure(
+                "bad_input",
+                f"Cannot compute on {torch.cuda.get_device_name(device)}: the weights in float32"
+                f" take {needed / 1e9:.1f} GB, and {free / 1e9:.1f} GB of its memory are free",
+                hint="Free it, take a smaller model, or compute on the CPU: CUDA_VISIBLE_DEVICES=",
+            )
+    return model.to(device)
+
+
 def on_device(model: Any, windows: torch.Tensor) -> tuple[Any, torch.Tensor]:
     """Both where torch computes."""
-    device = run_device()
-    return model.to(device), windows.to(device)
+    return placed(model), windows.to(run_device())

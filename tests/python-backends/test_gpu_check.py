@@ -14,6 +14,8 @@ import torch
 from tiny_model import tiny_dir
 
 import pare_backends
+from pare_backends.device import placed
+from pare_backends.failures import CallFailure
 from pare_backends.gpu_check.__main__ import main, read_rows
 from pare_backends.gpu_check.steps import Tried, take
 from pare_backends.gpu_check.table import table_of, verdict
@@ -116,3 +118,13 @@ def test_what_a_step_raises_is_told_and_ends_nothing() -> None:
 def test_without_a_gpu_it_says_so(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([]) == 2
     assert "torch sees none" in capsys.readouterr().out
+
+
+def test_a_model_that_a_card_has_no_room_for_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pare_backends.device.run_device", lambda: "cuda:0")
+    monkeypatch.setattr(torch.cuda, "mem_get_info", lambda device: (3_000_000_000, 8_000_000_000))
+    monkeypatch.setattr(torch.cuda, "get_device_name", lambda device: "NVIDIA T4")
+    with torch.device("meta"):
+        model = torch.nn.Linear(40_000, 20_000)
+    with pytest.raises(CallFailure, match=r"on NVIDIA T4: .* 3\.2 GB, and 3\.0 GB .* are free"):
+        placed(model)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pare_backends.checkpoint.load import load_dequantized
-from pare_backends.device import run_device
+from pare_backends.device import placed
 from pare_backends.elsewhere.pair import base_directory, other_model
 from pare_backends.evaluation.calibration import draw_windows, read_texts
 from pare_backends.failures import CallFailure
@@ -52,8 +52,8 @@ def run(request: ModelKlRequest, report: Report) -> dict[str, Any]:
     base = base_directory(request.base, Path(request.room_dir), report)
     with report.span("load", library=True):
         first, tokenizer = load_dequantized(base)
-        first = first.to(run_device())
-        second = other_model(request.other, base, report).to(run_device())
+        first = placed(first)
+        second = placed(other_model(request.other, base, report))
     text = SHIPPED_TEXT if request.text_path is None else Path(request.text_path)
     drawn = draw_windows(
         read_texts(text),

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pare_backends.checkpoint.load import load_dequantized
-from pare_backends.device import run_device
+from pare_backends.device import placed
 from pare_backends.distillation.divergence import teacher_buckets
 from pare_backends.failures import CallFailure
 from pare_backends.methods.context import Context
@@ -164,7 +164,7 @@ def load_teacher(context: Context) -> Any:
     """The original in float32, where torch computes."""
     directory = teacher_dir(context)
     with context.report.span("load", library=True):
-        return load_dequantized(directory)[0].to(run_device())
+        return placed(load_dequantized(directory)[0])
 
 
 def check_width(teacher: Any, kept: Kept) -> None:

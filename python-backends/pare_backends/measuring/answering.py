@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from pare_backends.device import computes_on, run_device
+from pare_backends.device import computes_on, placed
 from pare_backends.evaluation.answers import Answers
 from pare_backends.evaluation.chat_template import use_chat_template
 from pare_backends.evaluation.likelihood import OriginalAnswers
@@ -185,7 +185,7 @@ def original_answers(reader: TextReader, chat_template: bool) -> OriginalAnswers
 
         with report.span("load", library=True):
             loaded, tokenizer = load_dequantized(original.directory)
-            loaded = loaded.to(run_device())
+            loaded = placed(loaded)
         return _packed(TextReader(loaded, tokenizer, reader.batch_size, report), chat_template)
 
     return OriginalAnswers(original, reader.loaded is not None, load)
@@ -232,7 +232,7 @@ def _load(request: Answering, report: Report) -> tuple[Any, Any, str]:
         numerics += f", activations fake-quantized to int{bits} with a scale for {share}"
     if source.setting is not None:
         numerics += f", with {source.setting.label()}"
-    model = source.attach(load_model(checkpoint, artifact_dir).to(run_device()))
+    model = source.attach(placed(load_model(checkpoint, artifact_dir)))
     return model, load_tokenizer(artifact_dir), numerics
 
 

@@ -90,10 +90,10 @@ class Context:
 
     def load(self, checkpoint: Checkpoint) -> tuple[Any, Any]:
         """(model in float32 where torch computes, tokenizer) of the parent."""
-        from pare_backends.device import run_device
+        from pare_backends.device import placed
 
         model, tokenizer = self._load(checkpoint)
-        return model.to(run_device()), tokenizer
+        return placed(model), tokenizer
 
     def _load(self, checkpoint: Checkpoint) -> tuple[Any, Any]:
         from pare_backends.checkpoint.load import load_model, load_tokenizer

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pare_backends.checkpoint.load import load_dequantized, load_tokenizer
-from pare_backends.device import run_device
+from pare_backends.device import placed
 from pare_backends.failures import CallFailure
 from pare_backends.models.window_files import content_hash, read_rows, readable, write_rows
 from pare_backends.progress import Report
@@ -134,7 +134,7 @@ def keep(original: Original, windows: Sequence[Sequence[int]], model: Any, repor
     loaded = model is None
     if loaded:
         with report.span("load", library=True):
-            model = load_dequantized(original.directory)[0].to(run_device())
+            model = placed(load_dequantized(original.directory)[0])
     with report.span("original", library=True):
         for done, window in enumerate(windows, start=1):
             tokens = torch.tensor([list(window)], device=model.device)

@@ -14,7 +14,7 @@ from pare_backends.cache.policy import chooses_by_content
 from pare_backends.checkpoint import read
 from pare_backends.checkpoint.load import load_model
 from pare_backends.checkpoint.setting import Setting, attach
-from pare_backends.device import run_device
+from pare_backends.device import placed, run_device
 from pare_backends.runtimes.session import Numerics
 from pare_backends.runtimes.stored_weights import StoredWeights
 
@@ -39,7 +39,7 @@ class TransformersSession:
         self.provenance = "emulated" if packed else "measured"
         self.notes: tuple[str, ...] = ("packed weights run as float32",) if packed else ()
         model = load_model(read(artifact_dir), artifact_dir)
-        self._model = model.to(run_device())
+        self._model = placed(model)
         embedding = self._model.get_input_embeddings().weight
         tied = self._model.get_output_embeddings().weight is embedding
         values = sum(p.numel() for p in self._model.parameters())
