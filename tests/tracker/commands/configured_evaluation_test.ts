@@ -56,6 +56,43 @@ Deno.test("a preset of which nothing can be had here is refused with what is mis
   );
 });
 
+Deno.test("a scenario names who is asked; a key is looked up under the name that it gives", () =>
+  inDirectory(async (folder) => {
+    await writeFile(join(folder, "own.yaml"), YAML);
+    const file = join(folder, "scenario.toml");
+    await writeFile(
+      file,
+      `[green_agent]
+env = { EVAL_CONFIG = "own.yaml" }
+[[participants]]
+env = { OPENAI_API_BASE = "http://127.0.0.1:9/v1", LLM_MODEL = "m", OPENAI_API_KEY = "\${NO_SUCH_KEY}" }
+[config]
+num_tasks = 12
+datasets = ["gsm8k", "mmlu"]
+gsm8k_limit = 8
+`,
+    );
+    const { config, participant, study } = configuredEvaluation(file, ["gsm8k"]);
+    assert.deepEqual(config.datasets.map(({ limit, weight }) => [limit, weight]), [
+      [8, 3],
+      [undefined, 1],
+    ]);
+    assert.equal(config.sampling.total_limit, 12);
+    assert.equal(study.dataset, "gsm8k,mmlu");
+    assert.deepEqual(participant, {
+      ...{ base_url: "http://127.0.0.1:9/v1", model: "m", key_variable: "NO_SUCH_KEY" },
+    });
+    const { error } = console;
+    const told: string[] = [];
+    console.error = (...parts: unknown[]) => void told.push(parts.join(" "));
+    try {
+      assert.equal(await main(["evaluate", "--config", file]), 2);
+    } finally {
+      console.error = error;
+    }
+    assert.match(told.at(-1)!, /the variable NO_SUCH_KEY, its key, is not set/);
+  }));
+
 Deno.test("pare evaluate --config refuses --dataset beside it, and a file that is none", async () => {
   const { error } = console;
   const told: string[] = [];

@@ -1,4 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
+import { dirname, resolve } from "node:path";
+import process from "node:process";
+import { parse as parseToml } from "smol-toml";
 import { parse } from "yaml";
 import { type StudyRequestInput, unknownName, UsageError } from "../../../core/mod.ts";
 import {
@@ -9,10 +12,25 @@ import {
 } from "../../../core/serving/evaluation/evaluation_config.ts";
 import { EVALUATION_PRESETS } from "../../../core/serving/evaluation/presets.ts";
 import { quotasOf } from "../../../core/serving/evaluation/quotas.ts";
+import { type AskedScenario, readScenario } from "../../../core/serving/evaluation/scenario.ts";
 import { textTable } from "../../show/terminal/table.ts";
 
 /** Characters of a document: an evaluation is a page or two. */
 const LONGEST = 1_000_000;
+
+/** Whether a file is a scenario of AgentBeats, which names a configuration and who is asked. */
+function isScenario(path: string): boolean {
+  return path.endsWith(".toml");
+}
+
+/** A scenario, with the configuration that it names where that is there. */
+function scenarioOf(path: string): AskedScenario {
+  return readScenario(readDocument(path), process.env, (named) => {
+    const file = resolve(dirname(path), named);
+    const found = EVALUATION_PRESETS[named] ?? (existsSync(file) ? readDocument(file) : null);
+    return found as Record<string, unknown> | null; // checked whole afterwards
+  });
+}
 
 function readDocument(path: string): unknown {
   if (!existsSync(path)) {
@@ -22,7 +40,7 @@ function readDocument(path: string): unknown {
   try {
     const text = readFileSync(path, "utf8");
     if (text.length > LONGEST) throw new Error(`it has more than ${LONGEST} characters`);
-    return parse(text, { maxAliasCount: 100 });
+    return isScenario(path) ? parseToml(text) : parse(text, { maxAliasCount: 100 });
   } catch (error) {
     const [said] = (error instanceof Error ? error.message : String(error)).split("\n");
     throw new UsageError(`Cannot read the configuration ${path}: ${said}`);
@@ -36,6 +54,8 @@ export interface ConfiguredEvaluation {
   readonly study: Partial<StudyRequestInput>;
   /** What is asked of what, and what is left out, to be printed before anything begins. */
   readonly said: string;
+  /** Who is asked, where a scenario says so. */
+  readonly participant?: Omit<AskedScenario, "document">;
 }
 
 /** How one dataset is sampled, in the words of a study. */
@@ -58,7 +78,10 @@ export function configuredEvaluation(
   name: string,
   tasks: readonly string[],
 ): ConfiguredEvaluation {
-  const config = readEvaluationConfig(EVALUATION_PRESETS[name] ?? readDocument(name));
+  const scenario = isScenario(name) ? scenarioOf(name) : undefined;
+  const config = readEvaluationConfig(
+    scenario?.document ?? EVALUATION_PRESETS[name] ?? readDocument(name),
+  );
   const missing = ({ type }: DatasetEntry) => DATASET_TYPES.includes(type) && !tasks.includes(type);
   const out = config.datasets.filter(missing).map(({ type }) => type);
   const datasets = config.datasets.filter((entry) => !missing(entry));
@@ -78,8 +101,10 @@ export function configuredEvaluation(
     samples === null ? "all" : String(samples),
     weight.toFixed(3),
   ]);
+  const { document: _, ...participant } = scenario ?? { document: {} };
   return {
     config,
+    ...(scenario === undefined ? {} : { participant }),
     study: {
       dataset: datasets.map(({ type }) => type).join(","),
       seed: config.sampling.seed,

@@ -1,8 +1,10 @@
 import { existsSync, statSync } from "node:fs";
 import { resolve } from "node:path";
+import process from "node:process";
 import { baseUrl, type StudyRequestInput, UsageError } from "../../../core/mod.ts";
 import { parseDuration, parsePositive, parseWhole } from "../../ground/terminal/parse_values.ts";
 import { runStudyCommand, type StudyCommandOptions } from "./run.ts";
+import type { ConfiguredEvaluation } from "../input/configured_evaluation.ts";
 import { studyFromOptions } from "../input/study_document.ts";
 
 /** Options of `pare evaluate`, as commander hands them over. */
@@ -131,6 +133,25 @@ function hostOf(url: string): string {
   return URL.canParse(url) ? new URL(url).host : url;
 }
 
+/** The endpoint and model of a scenario's participant, unless the command line names who is asked. */
+function asParticipant(
+  asked: EvaluateOptions,
+  { base_url, model, key_variable }: NonNullable<ConfiguredEvaluation["participant"]> = {},
+): EvaluateOptions {
+  if (asked.model !== undefined || asked.endpoint !== undefined || base_url === undefined) {
+    return {};
+  }
+  const key = key_variable === undefined ? undefined : process.env[key_variable];
+  // Who asks the server looks the key up under this name; it is written nowhere.
+  if (key_variable !== undefined && (key === undefined || key === "")) {
+    throw new UsageError(
+      `Cannot ask ${base_url}: the variable ${key_variable}, its key, is not set`,
+    );
+  }
+  if (key !== undefined) process.env["OPENAI_API_KEY"] = key;
+  return { endpoint: base_url, ...(model === undefined ? {} : { servedModel: model }) };
+}
+
 /** `pare evaluate`: measures a model and compresses nothing. */
 export async function evaluateCommand(options: EvaluateOptions): Promise<void> {
   const { config, ...asked } = options;
@@ -155,6 +176,7 @@ export async function evaluateCommand(options: EvaluateOptions): Promise<void> {
   }
   const settled: EvaluateOptions = {
     timeout: String(timeout_seconds),
+    ...asParticipant(asked, found.participant),
     ...(judged ? { judgeModel: llm_eval.model! } : {}),
     ...asked,
   };
