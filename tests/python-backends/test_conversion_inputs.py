@@ -46,7 +46,8 @@ def test_weights_are_compared_with_inputs_as_they_are(tmp_path: Path, group: int
     facts = found("compressed-tensors", made("compressed-tensors", source, tmp_path / "f"), source)
     assert facts["not_opened"] is None
     assert facts["logits_cosine"] > 0.9999999
-    assert all(row["opened_cosine"] > 0.9999999 for row in facts["layers"])
+    # Sums of float32 squares alone leave 1e-7, by the processor; rounded inputs 1e-5.
+    assert all(row["opened_cosine"] > 0.999999 for row in facts["layers"])
     assert 0 <= facts["rounded_kl"] < 1e-5 and facts["rounded_cosine"] > 0.9999
 
 

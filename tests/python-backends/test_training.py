@@ -200,10 +200,14 @@ def test_a_killed_training_goes_on_to_the_very_same_weights(tmp_path: Path) -> N
 
 def test_a_kill_forgets_nothing_of_the_early_stop(tmp_path: Path) -> None:
     """At a rate at which the held-out loss rises, the best look lies before the kill."""
-    rising = {"lr": 1.2e-2, "steps": 40, "patience": 4, "shape": "constant"}
-    whole, expected = run(**rising)
-    assert expected.stopped == "held_out"
-    assert 0 < expected.kept < 20, "the case is none: choose another rate"
+    # By the processor the losses differ in their last digits: at which rate it rises, too.
+    for rate in (1.2e-2, 1.6e-2, 2e-2, 2.6e-2, 3.4e-2, 9e-3, 7e-3):
+        rising = {"lr": rate, "steps": 40, "patience": 4, "shape": "constant"}
+        whole, expected = run(**rising)
+        if expected.stopped == "held_out" and 0 < expected.kept < 20 and expected.steps > 23:
+            break
+    else:
+        pytest.fail("the case is none: choose other rates")
     kill_at(23, tmp_path, ", **" + repr(rising))
     taken: list[int] = []
 

@@ -129,7 +129,7 @@ Deno.test("what squeue prints that is no job is none, and accounting is asked fo
   const names = ["old", "slow", "seven", "nobody"];
   await withPrograms({ squeue: 'echo "garbage {]"; echo "|||"', sacct }, async (engine, root) => {
     const attempts = names.map((id) => attemptOf({ root }, "exit 0", { id }));
-    attempts.forEach(writeRequest);
+    attempts.forEach((one) => writeRequest(one));
     const states = await engine.states(attempts.map(({ folder }) => folder));
     assert.deepEqual([...states.values()], [
       { state: "ended", how: "cancelled", code: null },

@@ -13,6 +13,7 @@ import numpy as np
 import openvino
 
 from pare_backends.runtimes.openvino.graph_weights import Graph
+from pare_backends.runtimes.openvino.input_rounding import group_in_force
 from pare_backends.runtimes.session import Numerics
 
 Inputs = dict[str, np.ndarray]
@@ -21,8 +22,9 @@ STRICT = Numerics("f32", "f32", 0)
 
 def standard_numerics(graph: Graph, precision: str | None = None) -> Numerics:
     """What speed figures are taken with: strict, but for activations that the artifact declares
-    quantized, and for weights that are all floats, which run in the precision that is asked for."""
-    strict = replace(STRICT, activation_group=graph.activation_group)
+    quantized, where this processor rounds any, and for weights that are all floats, which run in
+    the precision that is asked for."""
+    strict = replace(STRICT, activation_group=group_in_force(graph.activation_group))
     if precision is None or graph.packed:
         return strict
     return replace(strict, inference_precision=precision)

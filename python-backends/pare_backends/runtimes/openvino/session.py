@@ -23,6 +23,7 @@ from pare_backends.runtimes.openvino.compiled import (
     standard_numerics,
 )
 from pare_backends.runtimes.openvino.graph_weights import build_model
+from pare_backends.runtimes.openvino.input_rounding import notes_in_force
 
 
 class OpenvinoSession(DecoderSession):
@@ -39,7 +40,7 @@ class OpenvinoSession(DecoderSession):
         # Matrices of floats are turned to bfloat16 as they are compiled.
         halves = self.numerics.inference_precision == "bf16" and not graph.packed
         self.bytes_read_per_token = graph.bytes_read_per_token // (2 if halves else 1)
-        self.notes = graph.notes
+        self.notes = notes_in_force(graph.activation_group, graph.notes)
         super().__init__(Decoder(compiled))
         del graph
         gc.collect()  # the graph's nodes refer to each other

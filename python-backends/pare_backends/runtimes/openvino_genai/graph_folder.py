@@ -11,13 +11,14 @@ import openvino
 from pare_backends.failures import CallFailure
 from pare_backends.runtimes.openvino.graph_directory import GRAPH_FILE
 from pare_backends.runtimes.openvino.graph_weights import build_model
+from pare_backends.runtimes.openvino.input_rounding import group_in_force, notes_in_force
 
 
 @dataclass(frozen=True)
 class WrittenGraph:
     """What is to be known of the graph in a folder."""
 
-    activation_group: int  # columns of an input that share a scale, as declared; 0 = none
+    activation_group: int  # columns of an input that share a scale, as rounded here; 0 = none
     bytes_read_per_token: int
     notes: tuple[str, ...]
 
@@ -36,4 +37,8 @@ def write_folder(form_dir: str, artifact_dir: str, folder: Path) -> WrittenGraph
         )
     openvino.save_model(graph.model, folder / GRAPH_FILE, compress_to_fp16=False)
     shutil.copyfile(Path(artifact_dir) / "config.json", folder / "config.json")
-    return WrittenGraph(graph.activation_group, graph.bytes_read_per_token, graph.notes)
+    return WrittenGraph(
+        group_in_force(graph.activation_group),
+        graph.bytes_read_per_token,
+        notes_in_force(graph.activation_group, graph.notes),
+    )

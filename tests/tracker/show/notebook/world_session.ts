@@ -50,6 +50,7 @@ export function worldSession(
     sensitivity: () => Promise.resolve([]),
     importScores: () => Promise.reject(new Error("this world scores no layers")),
     mix: () => Promise.reject(new Error("this world keeps no layers")),
+    caches: () => Promise.reject(new Error("this world runs no models")),
     report: () => Promise.reject(new Error("this world has no store")),
     checkRecipe: (actions) => void checkRecipe(actions, input),
     run: (company) => runStudy(...portsOf(company)),
