@@ -25,6 +25,7 @@ from pare_backends.calls import prove_runtime
 from pare_backends.checkpoint import load, read, write
 from pare_backends.failures import CallFailure
 from pare_backends.runtimes.openvino import compiled as runtime
+from pare_backends.runtimes.openvino import input_rounding
 from pare_backends.runtimes.openvino.graph_weights import build_model
 from pare_backends.runtimes.openvino.input_rounding import rounds_inputs
 from pare_backends.runtimes.registry import open_session
@@ -266,3 +267,17 @@ def test_mean_kl_is_zero_for_equal_and_positive_for_shifted_logits() -> None:
     q = np.array([[np.log(0.5), np.log(0.5)]], np.float32)
     expected = 0.75 * np.log(1.5) + 0.25 * np.log(0.5)
     assert prove_runtime.mean_kl(p, q) == pytest.approx(expected, rel=1e-5)
+
+
+def test_a_processor_that_rounds_no_inputs_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    notes = ("float16 weights run as float32", "inputs of x are quantized too, undeclared")
+    monkeypatch.setattr(input_rounding, "rounds_inputs", lambda: False)
+    assert input_rounding.group_in_force(32) == 0
+    assert input_rounding.notes_in_force(32, notes) == (
+        "float16 weights run as float32",
+        "inputs stay floats: OpenVINO rounds none on this processor",
+    )
+    assert input_rounding.notes_in_force(0, notes) == notes
+    monkeypatch.setattr(input_rounding, "rounds_inputs", lambda: True)
+    assert input_rounding.group_in_force(32) == 32
+    assert input_rounding.notes_in_force(32, notes) == notes
