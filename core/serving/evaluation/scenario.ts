@@ -127,7 +127,7 @@ export function readScenario(
     const [issue] = read.error.issues;
     const place = issue!.path.join(".");
     if (issue!.code === "unrecognized_keys" && place === "") {
-      throw new UsageError(unknownName("table", issue!.keys[0]!, Object.keys(Scenario.shape)));
+      throw new UsageError(unknownName("section", issue!.keys[0]!, Object.keys(Scenario.shape)));
     }
     throw new UsageError(
       `Cannot take ${place === "" ? "the scenario" : place}: ${

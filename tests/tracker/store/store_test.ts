@@ -33,6 +33,8 @@ Deno.test("openStore() shows a recorded study in every table and view", () =>
     assert.deepEqual(empty.map(({ name }) => name), [
       "action_measurements",
       "beliefs",
+      "cache_scores",
+      "cache_timings",
       "consultations",
       "drift",
       "earlier_measurements",
@@ -43,6 +45,8 @@ Deno.test("openStore() shows a recorded study in every table and view", () =>
       "format_losses",
       "layer_scores",
       "limit_changes",
+      "load_requests",
+      "loads",
       "metric_series",
       "metric_values",
       "mix_candidates",

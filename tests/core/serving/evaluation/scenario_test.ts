@@ -81,7 +81,7 @@ Deno.test("a configuration that it names gives the fields of its datasets", () =
 Deno.test("what a scenario may not be is said in a sentence", () => {
   const refused = (from: string, to: string, message: RegExp, env = ENV) =>
     assert.throws(() => read(TOML.replace(from, to), env), message);
-  refused("[config]", "[confg]", /Unknown table "confg"\. Did you mean "config"/);
+  refused("[config]", "[confg]", /Unknown section "confg"\. Did you mean "config"/);
   refused("options_limit", "option_limit", /Unknown field of config "option_limit"\. Did you mean/);
   refused("gdpval_limit = 18", "gdpval_limit = 0", /config\.gdpval_limit: it is a whole number/);
   refused("conduct_debate = false", "conduct_debate = true", /Cannot conduct a debate/);
