@@ -31,7 +31,7 @@ export interface Served {
 
 /** Where a container sees a folder of this machine. */
 export const MOUNTED = "/model";
-const HUB_IN_CONTAINER = "/root/.cache/huggingface";
+const HUB_IN_CONTAINER = "/hub";
 
 /** Words that stand for a flag that may be left out. */
 export function flag(name: string, value: string | number | null): string[] {
@@ -54,9 +54,10 @@ export function docker(
       ...["run", "--rm", "--ipc", "host", "-p", `127.0.0.1:${port}:${port}`],
       ...(more.gpus === false ? [] : ["--gpus", "all"]),
       ...(more.options ?? []),
-      ...(local
-        ? ["-v", `${model}:${MOUNTED}:ro`]
-        : ["-v", `${hub_cache}:${HUB_IN_CONTAINER}`, "--env", "HF_TOKEN"]), // by name: no value on argv
+      ...(local ? ["-v", `${model}:${MOUNTED}:ro`] : [
+        ...["-v", `${hub_cache}:${HUB_IN_CONTAINER}`, "--env", `HF_HOME=${HUB_IN_CONTAINER}`],
+        ...["--env", "HF_TOKEN"], // by name: no value on argv
+      ]),
       ...[image, ...words],
     ],
     environment: {},
