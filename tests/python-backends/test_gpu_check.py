@@ -53,6 +53,8 @@ def test_on_a_pretended_gpu_no_tensors_meet_across_devices(tmp_path: Path) -> No
     tried = read_rows(tmp_path / "cuda" / "rows.jsonl")
     assert ended.returncode == 0, ended.stderr[-2000:]
     assert {one.step: one.reason for one in tried if one.status == "failed"} == {}
+    [told] = [line for line in ended.stdout.splitlines() if line.endswith("on the GPU")]
+    assert int(told.split()[0]) > 10_000, "all else would pass on the CPU too"
     assert {one.step for one in tried if one.status == "passed"} >= set(METHODS)
 
 
@@ -83,18 +85,23 @@ def test_the_table_tells_what_did_not_pass() -> None:
         Tried("b", figures={"kl": 0.2}),
         Tried("c", "failed", "RuntimeError: on another device"),
         Tried("d", "skipped", "No module named 'vllm'"),
+        Tried("quantization/e", figures={"kl": 3e-9}),
+        Tried("f", figures={"kl": 0.3}),
     ]
     cpu = [
         Tried("a", figures={"kl": 0.101}, seconds=3),
         Tried("b", figures={"kl": 0.1}),
     ]
+    cpu.append(Tried("quantization/e", figures={"kl": 3e-9}))
     text, failed = table_of(gpu, cpu)
-    assert failed == 2
+    assert failed == 3
     lines = text.splitlines()
     assert "| a | passed | 1.00 | 3.00 | 0.1 | 0.101 | 2 |" in lines[2]
     assert "failed: KL 0.2, on the CPU 0.1" in lines[3]
     assert "on another device" in lines[4]
     assert "skipped: No module named 'vllm'" in lines[5]
+    assert "as if the method had done nothing" in lines[6]
+    assert "passed, compared with nothing" in lines[7]
 
 
 @pytest.mark.parametrize("own", [0.1, 0.0001])
@@ -120,11 +127,17 @@ def test_without_a_gpu_it_says_so(capsys: pytest.CaptureFixture[str]) -> None:
     assert "torch sees none" in capsys.readouterr().out
 
 
-def test_a_model_that_a_card_has_no_room_for_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_model_that_a_card_has_no_room_for_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr("pare_backends.device.run_device", lambda: "cuda:0")
-    monkeypatch.setattr(torch.cuda, "mem_get_info", lambda device: (3_000_000_000, 8_000_000_000))
+    monkeypatch.setattr(
+        torch.cuda, "mem_get_info", lambda device: (3_000_000_000, 8_000_000_000)
+    )
     monkeypatch.setattr(torch.cuda, "get_device_name", lambda device: "NVIDIA T4")
     with torch.device("meta"):
         model = torch.nn.Linear(40_000, 20_000)
-    with pytest.raises(CallFailure, match=r"on NVIDIA T4: .* 3\.2 GB, and 3\.0 GB .* are free"):
+    with pytest.raises(
+        CallFailure, match=r"on NVIDIA T4: .* 3\.2 GB, and 3\.0 GB .* are free"
+    ):
         placed(model)

@@ -32,7 +32,8 @@ AFTER = {
 }
 """Methods that restore what another took, and which."""
 CUT = {"budget": 24, "window": 16, "sinks": 4, "share": 0.5, "budget_in": "tokens"}
-"""Knobs of caches, of which the shortest windows are longer."""
+CODED = {"code_group": 16, "code_residual": 0}
+"""Knobs of caches, by which something is cut or coded of the shortest windows."""
 
 
 @dataclass
@@ -148,7 +149,7 @@ def applied(world: World, method: str) -> dict[str, float]:
     cuts = agent == "kv_cache"
     knobs = knobs_of(method, world.tokens)
     if cuts:
-        knobs |= {knob: value for knob, value in CUT.items() if knob in knobs}
+        knobs |= {knob: value for knob, value in (CUT | CODED).items() if knob in knobs}
     if method == "finetuning/lora":
         knobs["merge"] = False
     request = apply.ApplyRequest(
