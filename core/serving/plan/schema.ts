@@ -44,12 +44,12 @@ const Memory = z.strictObject({
 export type Memory = z.infer<typeof Memory>;
 
 const Speed = z.strictObject({
-  decode_tokens_per_second: z.number().describe("of one sequence alone"),
-  batch_tokens_per_second: z.number().describe("of all sequences together"),
-  prefill_tokens_per_second: z.number(),
+  decode_tokens_per_second: z.number().describe("of one sequence alone, its prompt read"),
+  batch_tokens_per_second: z.number().describe("of all sequences together, their prompts read"),
+  prefill_tokens_per_second: z.number().describe("checked against no run"),
   first_token_seconds: z.number().describe("of a prompt of the whole context"),
   bound_by: z.enum(["memory", "arithmetic"]),
-  factor: z.number().describe("measured over bound: 1 is the roofline itself"),
+  factor: z.number().describe("of the roofline that is reached: 1 is the roofline itself"),
   error: z.number().describe("share by which a real server may differ either way"),
   source: z.string(),
 });

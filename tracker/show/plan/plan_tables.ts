@@ -22,10 +22,12 @@ export function spreadText({ tensor_parallel, pipeline_parallel }: Layout): stri
   return `TP ${tensor_parallel}${stages}`;
 }
 
-/** Tokens a second with the error that is said of them. */
+const rounded = (value: number) =>
+  count(value >= 100 ? Math.round(value / 10) * 10 : Math.round(value));
+
+/** Tokens a second, from the least to the most that the error leaves open. */
 function speedText(value: number, error: number): string {
-  const shown = value >= 100 ? Math.round(value / 10) * 10 : Math.round(value);
-  return `${shown} ± ${Math.round(error * 100)} %`;
+  return `${rounded(value * (1 - error))}–${rounded(value * (1 + error))}`;
 }
 
 /** A table of a plan, for a terminal and for a page. */
@@ -60,11 +62,14 @@ export function cacheTable({ cache }: ServingPlan): PlanTable {
 
 /** Each spread that fits, or the one that was asked for, with how far its cache goes. */
 export function layoutsTable({ plans }: ServingPlan): PlanTable {
-  const at = plans.find(({ fits }) => fits)?.context;
+  const contexts = new Set(plans.filter(({ fits }) => fits).map(({ context }) => context));
+  const [at] = contexts.size === 1 ? contexts : [];
+  const sequences = ({ sequences_at_context, context }: Layout) =>
+    `${range(sequences_at_context)}${at === undefined ? ` of ${count(context)}` : ""}`;
   return {
     head: [
       ...["cards", "spread", "weights", "activations", "graphs", "cache", "longest context"],
-      at === undefined ? "sequences" : `sequences at ${count(at)}`,
+      at === undefined ? "sequences" : `sequences of ${count(at)}`,
       ...["tokens/s alone", "together"],
     ],
     rows: plans.map((layout) => {
@@ -77,7 +82,7 @@ export function layoutsTable({ plans }: ServingPlan): PlanTable {
         gib(memory.graphs),
         gib(memory.cache),
         fits ? range(layout.longest_context) : "does not fit",
-        fits ? range(layout.sequences_at_context) : "–",
+        fits ? sequences(layout) : "–",
         speed === null ? "–" : speedText(speed.decode_tokens_per_second, speed.error),
         speed === null ? "–" : speedText(speed.batch_tokens_per_second, speed.error),
       ];
@@ -125,7 +130,9 @@ export function howSure({ plans }: ServingPlan): string[] {
   return [
     "A range is with and without the memory that vLLM since 0.21 holds back for CUDA graphs.",
     "Activations and graphs are rules of thumb: ± 30 %.",
-    ...(speed === undefined || speed === null ? [] : [`Speeds: ${speed.source}.`]),
+    ...(speed === undefined || speed === null
+      ? []
+      : [`Speeds are of answers alone, prompts read before: ${speed.source}.`]),
   ];
 }
 

@@ -201,8 +201,9 @@ Deno.test("speed is the roofline's: twice the bytes are slower, a batch is faste
   assert.ok(one.decode_tokens_per_second > 5 * slow.decode_tokens_per_second);
   assert.ok(one.batch_tokens_per_second > one.decode_tokens_per_second);
   // 16 GB at 3.35 TB/s: no server is above 210 tokens a second.
-  assert.ok(one.decode_tokens_per_second < 210 && one.decode_tokens_per_second > 90);
-  assert.equal(one.error, .4);
+  const roofline = one.decode_tokens_per_second / one.factor;
+  assert.ok(roofline < 210 && roofline > 90, `${roofline}`);
+  assert.equal(one.error, .6);
   const steps = [1, 8].map((sequences) => ({
     sequences,
     kept_tokens: 1000,
@@ -212,7 +213,8 @@ Deno.test("speed is the roofline's: twice the bytes are slower, a batch is faste
   const corrected = planned("meta-llama/Meta-Llama-3.1-8B", "H100-80", { measured }).plans[0]!
     .speed!;
   assert.ok(corrected.factor > .3 && corrected.factor < .6, `${corrected.factor}`);
-  assert.equal(corrected.decode_tokens_per_second, one.decode_tokens_per_second * corrected.factor);
+  const changed = corrected.decode_tokens_per_second / one.decode_tokens_per_second;
+  assert.ok(Math.abs(changed * one.factor / corrected.factor - 1) < 1e-9);
   assert.ok(corrected.error >= .1 && corrected.error < .4);
   assert.equal(corrected.source, "2 steps of a load");
   const elsewhere = planned("meta-llama/Meta-Llama-3.1-70B", "H100-80", { measured }).plans.at(-1)!;

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { plan } from "../../../../core/serving/plan/plan.ts";
 import { contextTable, memoryRows } from "../../../../tracker/show/plan/memory_rows.ts";
 import { planFigure } from "../../../../tracker/show/plan/plan_figure.ts";
+import { layoutsTable } from "../../../../tracker/show/plan/plan_tables.ts";
 import { planText } from "../../../../tracker/show/plan/plan_text.ts";
 import { configOf } from "../../../core/serving/plan/published.ts";
 
@@ -21,6 +22,21 @@ Deno.test("planText() says parts, cache, cards, each server's command and what c
   assert.match(wrong, /^Not so: No card has what GH200-480 says/m);
   assert.match(wrong, /does not fit/);
   assert.doesNotMatch(wrong, /vllm serve/);
+});
+
+Deno.test("layoutsTable() says of which context its sequences are where plans differ", () => {
+  const { head, rows } = layoutsTable(planned("Qwen/Qwen3-32B", "2xH100-80"));
+  const column = head.indexOf("sequences");
+  assert.match(rows[0]![column]!, /^1 of 32,672$/);
+  assert.match(rows[1]![column]!, /^7–8 of 40,960$/);
+  const asked = plan({
+    ...{ model: "Qwen/Qwen3-32B", config: configOf("Qwen/Qwen3-32B"), gpus: "2xH100-80" },
+    context: 32_672,
+  });
+  const same = layoutsTable(asked);
+  const [, two] = same.rows;
+  assert.match(two![same.head.indexOf("sequences of 32,672")]!, /^9–10$/);
+  assert.match(two!.at(-1)!, /^\d[\d,]*–\d[\d,]*$/, "a speed is a range");
 });
 
 Deno.test("contextTable() has a row a context and says what is too much", () => {
