@@ -43,8 +43,10 @@ export interface PlanRequest {
   readonly port?: number;
   /** The model is a folder of this machine. */
   readonly local?: boolean;
-  /** The folder of this machine in which the hub's files are kept; default: the usual one. */
+  /** The folder of this machine in which the hub's libraries keep files and token; default: the usual one. */
   readonly hub_cache?: string;
+  /** Where the hub's files are if not there. */
+  readonly hub_files?: string;
   /** It is an artifact of pare's: its layers may lie in a form that no other program reads. */
   readonly artifact?: boolean;
   /** Bytes of its weight files where they were looked at. */
@@ -85,7 +87,7 @@ function settle(request: PlanRequest, { card }: Cards, forms_cache: "fp8" | null
     cache_type: known === "auto" && forms_cache !== null ? forms_cache : known,
     batch: {
       batched: request.batched_tokens ?? usual.batched,
-      sequences: Math.max(sequences, sequences > 1 ? sequences : usual.sequences),
+      sequences: sequences > 1 ? sequences : usual.sequences,
     },
   };
 }
@@ -255,6 +257,7 @@ export function plan(request: PlanRequest): ServingPlan {
     own_code: familyOf(config).own_code === true && config.auto_map != null,
     port: request.port ?? 8000,
     hub_cache: request.hub_cache ?? "~/.cache/huggingface",
+    hub_files: request.hub_files ?? null,
   };
   const own = layouts.find((layout) => layout.fits && layout.cards === count);
   const correction = request.measured === undefined || own === undefined

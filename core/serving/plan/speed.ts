@@ -32,7 +32,8 @@ interface Correction {
 const NOT_MEASURED: Correction = {
   ...{ factor: .8, error: .6 },
   source:
-    "0.8 of a roofline, ± what 19 published steps of 9 set-ups differ by; none was measured here",
+    "0.8 of a roofline, and as far to either side as 19 published steps of 9 set-ups lie; none " +
+    "was measured here",
 };
 /** Other loads differ at least so much, however near the measured steps lie to each other. */
 const LEAST_ERROR = .1;

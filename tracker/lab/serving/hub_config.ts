@@ -1,15 +1,25 @@
 import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { UsageError } from "../../../core/errors.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Where the Hugging Face libraries keep what they fetched. */
-export function hubCache(env: Environment): string {
-  const home = env["HF_HOME"] ??
-    join(env["XDG_CACHE_HOME"] ?? join(env["HOME"] ?? ".", ".cache"), "huggingface");
-  return env["HF_HUB_CACHE"] ?? join(home, "hub");
+/** Where the Hugging Face libraries keep files, token and all else. */
+function hubHome(env: Environment): string {
+  const cache = env["XDG_CACHE_HOME"] ?? join(env["HOME"] ?? ".", ".cache");
+  return resolve(env["HF_HOME"] ?? join(cache, "huggingface"));
+}
+
+/** Where they keep what they fetched. */
+function hubCache(env: Environment): string {
+  return resolve(env["HF_HUB_CACHE"] ?? join(hubHome(env), "hub"));
+}
+
+/** What a container must see of both. */
+export function hubFolders(env: Environment): { hub_cache: string; hub_files?: string } {
+  const [hub_cache, hub_files] = [hubHome(env), hubCache(env)];
+  return hub_files === join(hub_cache, "hub") ? { hub_cache } : { hub_cache, hub_files };
 }
 
 const NAME = /^[\w.-]{1,96}\/[\w.-]{1,96}$/;

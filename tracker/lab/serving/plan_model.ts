@@ -2,7 +2,7 @@ import { z } from "zod";
 import { unknownName, UsageError } from "../../../core/errors.ts";
 import { plan } from "../../../core/serving/plan/plan.ts";
 import { SERVERS, type ServingPlan } from "../../../core/serving/plan/schema.ts";
-import { hubCache } from "./hub_config.ts";
+import { hubFolders } from "./hub_config.ts";
 import { plannedModel } from "./planned_model.ts";
 
 /** What a plan is asked for; everything but the model and the cards has a default. */
@@ -56,5 +56,5 @@ export async function planModel(
   const loaded = measured === undefined
     ? {}
     : { measured: await (await import("./measured_steps.ts")).measuredSteps(measured, store, env) };
-  return plan({ ...asked, ...found, ...loaded, hub_cache: hubCache(env).replace(/\/hub$/, "") });
+  return plan({ ...asked, ...found, ...loaded, ...hubFolders(env) });
 }

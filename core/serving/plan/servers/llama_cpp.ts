@@ -1,5 +1,5 @@
 import type { ServerPlan } from "../schema.ts";
-import { docker, MOUNTED, type Served } from "./served.ts";
+import { bareAndContained, type Served } from "./served.ts";
 
 const IMAGE = "ghcr.io/ggml-org/llama.cpp:server-cuda";
 
@@ -44,15 +44,11 @@ export function llamaCppCommand(served: Served): ServerPlan {
     );
   }
   return {
-    command: { program: "llama-server", args: words(served, file, "127.0.0.1"), environment: {} },
-    container: docker(
-      IMAGE,
-      { ...served, local: false },
-      words(served, `${MOUNTED}s/${file.split("/").at(-1)}`, "0.0.0.0"),
-      {
-        options: ["-v", "./models:/models:ro"],
-      },
-    ),
+    ...bareAndContained(served, {
+      ...{ image: IMAGE, start: ["llama-server"], entry: true, words },
+      model: { here: file, contained: `/models/${file.split("/").at(-1)}` },
+      ...{ mounts_nothing: true, options: ["-v", "./models:/models:ro"] },
+    }),
     warnings,
     runs: true,
   };

@@ -1,10 +1,24 @@
 import type { ServerPlan } from "../schema.ts";
-import { docker, flag, type Served } from "./served.ts";
+import { bareAndContained, flag, type Served } from "./served.ts";
 
 const IMAGE = "openvino/model_server:latest";
 const GIB = 1024 ** 3;
 
-function words(served: Served, repository: string, host: string): string[] {
+/**
+ * A folder brings its settings in its graph.pbtxt (since 2025.2, `demos/common/export_models/README.md`
+ * of the server); a name of the hub is fetched into a repository of models, here `models`.
+ */
+function words(served: Served, model: string, host: string): string[] {
+  const { local, port } = served;
+  const listen = ["--rest_bind_address", host, "--rest_port", String(port)];
+  return local
+    ? [...listen, "--model_path", model, "--model_name", nameOf(served)]
+    : [...listen, ...fetched(served, model)];
+}
+
+const nameOf = ({ model }: Served) => model.replace(/\/+$/, "").split("/").at(-1)!;
+
+function fetched(served: Served, repository: string): string[] {
   const { layout, shape } = served;
   const cache = Math.max(
     1,
@@ -14,7 +28,6 @@ function words(served: Served, repository: string, host: string): string[] {
     ),
   );
   return [
-    ...["--rest_bind_address", host, "--rest_port", String(served.port)],
     ...["--source_model", served.model, "--model_repository_path", repository],
     ...["--task", "text_generation", "--target_device", "CPU"],
     ...["--cache_size", String(shape.latent ? 1 : cache)],
@@ -29,15 +42,21 @@ export function openvinoCommand(served: Served): ServerPlan {
     `OpenVINO runs on CPUs and Intel's cards, not on ${served.card.name}: the command is for the CPU ` +
     "beside it",
   ];
-  if (!served.model.startsWith("OpenVINO/")) {
+  if (served.local) {
     warnings.push(
-      "The model must be in OpenVINO's form: `pare convert` makes it, or a name under OpenVINO/",
+      "The folder must be in OpenVINO's form, which `pare convert` makes, with a graph.pbtxt of the server's",
     );
+  } else if (!served.model.startsWith("OpenVINO/")) {
+    warnings.push("The model must be in OpenVINO's form: take a name under OpenVINO/");
   }
+  const repository = { here: "models", contained: "/models" };
+  const fetches = {
+    ...{ model: repository, mounts_nothing: true, options: ["-v", "./models:/models:rw"] },
+  };
   return {
-    command: { program: "ovms", args: words(served, "models", "127.0.0.1"), environment: {} },
-    container: docker(IMAGE, { ...served, local: false }, words(served, "/models", "0.0.0.0"), {
-      ...{ gpus: false, options: ["-v", "./models:/models:rw"] },
+    ...bareAndContained(served, {
+      ...{ image: IMAGE, start: ["ovms"], entry: true, words, gpus: false },
+      ...(served.local ? {} : fetches),
     }),
     warnings,
     runs: false,

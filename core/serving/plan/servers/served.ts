@@ -25,42 +25,71 @@ export interface Served {
   /** The config runs with the code that lies beside it alone. */
   readonly own_code: boolean;
   readonly port: number;
-  /** The folder of this machine in which the hub's files are kept. */
+  /** The folder of this machine in which the hub's libraries keep files and token (`HF_HOME`). */
   readonly hub_cache: string;
+  /** Where the files are if not there (`HF_HUB_CACHE`). */
+  readonly hub_files: string | null;
 }
 
-/** Where a container sees a folder of this machine. */
-export const MOUNTED = "/model";
+const MOUNTED = "/model";
 const HUB_IN_CONTAINER = "/hub";
+const [LOOPBACK, ALL] = ["127.0.0.1", "0.0.0.0"];
 
 /** Words that stand for a flag that may be left out. */
 export function flag(name: string, value: string | number | null): string[] {
   return value === null ? [] : [name, String(value)];
 }
 
-/**
- * A command by docker in an image whose start is that command's: cards, memory shared between their
- * processes, port, and the folder of the model or the hub's cache.
- */
-export function docker(
-  image: string,
-  { port, local, model, hub_cache }: Pick<Served, "port" | "local" | "model" | "hub_cache">,
-  words: readonly string[],
-  more: { readonly gpus?: boolean; readonly options?: readonly string[] } = {},
-): PlannedCommand {
+/** How a server starts here and in its image. */
+export interface Start {
+  readonly image: string;
+  /** Program and words before all others; `entry`: the image starts with them by itself. */
+  readonly start: readonly [string, ...string[]];
+  readonly entry?: boolean;
+  /** Its words for a model, as the server finds it, and an address to listen on. */
+  readonly words: (served: Served, model: string, host: string) => readonly string[];
+  /** The model on this machine and in the container; default: its folder mounted, or its name. */
+  readonly model?: { readonly here: string; readonly contained: string };
+  /** Neither the model's folder nor the hub's files are mounted: `options` say what is. */
+  readonly mounts_nothing?: boolean;
+  readonly gpus?: boolean;
+  readonly options?: readonly string[];
+}
+
+/** What a container sees of this machine: the model's folder, or the hub's files and its token by name. */
+function mounts({ local, model, hub_cache, hub_files }: Served): string[] {
+  if (local) return ["-v", `${model}:${MOUNTED}:ro`];
+  return [
+    ...["-v", `${hub_cache}:${HUB_IN_CONTAINER}`],
+    ...(hub_files === null ? [] : ["-v", `${hub_files}:${HUB_IN_CONTAINER}/hub`]),
+    ...["--env", `HF_HOME=${HUB_IN_CONTAINER}`, "--env", "HF_TOKEN"], // no value on argv
+  ];
+}
+
+/** A server's command on this machine's loopback, and the same by docker in its image. */
+export function bareAndContained(
+  served: Served,
+  { image, start, entry, words, model, mounts_nothing, gpus, options }: Start,
+): { readonly command: PlannedCommand; readonly container: PlannedCommand } {
+  const [program, ...first] = start;
+  const here = model?.here ?? served.model;
+  const contained = model?.contained ?? (served.local ? MOUNTED : served.model);
+  const { port } = served;
   return {
-    program: "docker",
-    args: [
-      ...["run", "--rm", "--ipc", "host", "-p", `127.0.0.1:${port}:${port}`],
-      ...(more.gpus === false ? [] : ["--gpus", "all"]),
-      ...(more.options ?? []),
-      ...(local ? ["-v", `${model}:${MOUNTED}:ro`] : [
-        ...["-v", `${hub_cache}:${HUB_IN_CONTAINER}`, "--env", `HF_HOME=${HUB_IN_CONTAINER}`],
-        ...["--env", "HF_TOKEN"], // by name: no value on argv
-      ]),
-      ...[image, ...words],
-    ],
-    environment: {},
+    command: { program, args: [...first, ...words(served, here, LOOPBACK)], environment: {} },
+    container: {
+      program: "docker",
+      args: [
+        ...["run", "--rm", "--ipc", "host", "-p", `${LOOPBACK}:${port}:${port}`],
+        ...(gpus === false ? [] : ["--gpus", "all"]),
+        ...(options ?? []),
+        ...(mounts_nothing === hub_files === null ? [] : mounts(served)),
+        ...[image, ...(entry === hub_files === null ? [] : start)],
+        // All addresses are the container's own: docker opens the port on the loopback alone.
+        ...words(served, contained, ALL),
+      ],
+      environment: {},
+    },
   };
 }
 

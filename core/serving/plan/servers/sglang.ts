@@ -1,5 +1,5 @@
 import type { ServerPlan } from "../schema.ts";
-import { docker, flag, MOUNTED, type Served } from "./served.ts";
+import { bareAndContained, flag, type Served } from "./served.ts";
 
 const IMAGE = "lmsysorg/sglang:latest";
 
@@ -17,15 +17,20 @@ function cacheName({ cache_type }: Served): string | null {
   return cache_type === "fp8_e5m2" ? "fp8_e5m2" : "fp8_e4m3";
 }
 
+/** The share of a card for weights and cache alone, which this server asks for in place of the whole. */
+function staticShare({ layout: { memory } }: Served): string {
+  return (Math.floor(100 * (memory.weights + memory.cache) / memory.total) / 100).toFixed(2);
+}
+
 function words(served: Served, model: string, host: string): string[] {
   const { layout, parsers } = served;
   return [
-    ...["-m", "sglang.launch_server", "--model-path", model],
+    ...["--model-path", model],
     ...["--host", host, "--port", String(served.port)],
     ...["--tp-size", String(layout.tensor_parallel)],
     ...(layout.pipeline_parallel > 1 ? ["--pp-size", String(layout.pipeline_parallel)] : []),
     ...["--context-length", String(layout.context)],
-    ...["--mem-fraction-static", String(served.utilization)],
+    ...["--mem-fraction-static", staticShare(served)],
     ...flag("--max-running-requests", served.sequences > 1 ? served.sequences : null),
     ...flag("--quantization", methodName(served)),
     ...flag("--kv-cache-dtype", cacheName(served)),
@@ -37,8 +42,8 @@ function words(served: Served, model: string, host: string): string[] {
 /** `sglang.launch_server`, bare and in its image. */
 export function sglangCommand(served: Served): ServerPlan {
   const warnings = [
-    "SGLang's --mem-fraction-static is weights and cache alone: activations and graphs come on top, so " +
-    "lower it where it runs out of memory",
+    "SGLang's --mem-fraction-static is of weights and cache alone: activations and graphs, by the plan's " +
+    "rules of thumb, are left out of it",
   ];
   if (served.parsers.sglang === null) {
     warnings.push(`No parser of tool calls is known for ${served.config.model_type} in SGLang`);
@@ -47,15 +52,10 @@ export function sglangCommand(served: Served): ServerPlan {
     warnings.push(`SGLang has no cache in ${served.cache_type}: fp8_e4m3 stands in the command`);
   }
   return {
-    command: {
-      program: "python3",
-      args: words(served, served.model, "127.0.0.1"),
-      environment: {},
-    },
-    container: docker(IMAGE, served, [
-      "python3",
-      ...words(served, served.local ? MOUNTED : served.model, "0.0.0.0"),
-    ], { options: ["--shm-size", "32g"] }),
+    ...bareAndContained(served, {
+      ...{ image: IMAGE, start: ["python3", "-m", "sglang.launch_server"], words },
+      options: ["--shm-size", "32g"],
+    }),
     warnings,
     runs: served.card.capability === null || served.card.capability >= 7.5,
   };

@@ -1,7 +1,11 @@
 import type { ServerPlan } from "../schema.ts";
-import { docker, flag, MOUNTED, type Served } from "./served.ts";
+import { bareAndContained, flag, type Served } from "./served.ts";
 
-const IMAGE = "nvcr.io/nvidia/tensorrt-llm/release:1.3.0rc1";
+/** `--kv_cache_dtype` came with pull request 11487, of March 2026: 1.3.0rc1 of January has none. */
+const IMAGE = "nvcr.io/nvidia/tensorrt-llm/release:1.3.0rc14";
+
+/** Its names of types of the cache. */
+const cacheName = (type: string) => /^fp8/.test(type) ? "fp8" : type === "nvfp4" ? type : null;
 
 /** The share of what is free once weights are loaded, which this server asks for in place of the whole. */
 function freeShare({ layout: { memory } }: Served): string {
@@ -17,7 +21,7 @@ function words(served: Served, model: string, host: string): string[] {
     ...["--max_seq_len", String(layout.context)],
     ...["--kv_cache_free_gpu_memory_fraction", freeShare(served)],
     ...flag("--max_batch_size", served.sequences > 1 ? served.sequences : null),
-    ...flag("--kv_cache_dtype", /^fp8/.test(served.cache_type) ? "fp8" : null),
+    ...flag("--kv_cache_dtype", cacheName(served.cache_type)),
     ...(served.own_code ? ["--trust_remote_code"] : []),
   ];
 }
@@ -42,15 +46,10 @@ export function tensorrtCommand(served: Served): ServerPlan {
     );
   }
   return {
-    command: {
-      program: "trtllm-serve",
-      args: words(served, served.model, "127.0.0.1"),
-      environment: {},
-    },
-    container: docker(IMAGE, served, [
-      "trtllm-serve",
-      ...words(served, served.local ? MOUNTED : served.model, "0.0.0.0"),
-    ], { options: ["--ulimit", "memlock=-1", "--ulimit", "stack=67108864"] }),
+    ...bareAndContained(served, {
+      ...{ image: IMAGE, start: ["trtllm-serve"], words },
+      options: ["--ulimit", "memlock=-1", "--ulimit", "stack=67108864"],
+    }),
     warnings,
     runs: nvidia && !old,
   };

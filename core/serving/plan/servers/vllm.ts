@@ -1,4 +1,4 @@
-import { docker, flag, MOUNTED, type Served } from "./served.ts";
+import { bareAndContained, flag, type Served } from "./served.ts";
 import type { ServerPlan } from "../schema.ts";
 
 /** The release whose names of flags, parsers and methods are written. */
@@ -41,7 +41,7 @@ function words(served: Served, model: string, host: string): string[] {
 
 /** `vllm serve`, bare and in vLLM's image. */
 export function vllmCommand(served: Served): ServerPlan {
-  const { card, forms, layout, model } = served;
+  const { card, forms, layout } = served;
   const warnings: string[] = [];
   const runs = !(card.capability !== null && card.capability < 7);
   if (served.parsers.vllm === null) {
@@ -58,17 +58,7 @@ export function vllmCommand(served: Served): ServerPlan {
   if (layout.cards > 8) {
     warnings.push(`${layout.cards} cards are several machines: start Ray on them first`);
   }
-  return {
-    command: {
-      program: "vllm",
-      args: ["serve", ...words(served, model, "127.0.0.1")],
-      environment: {},
-    },
-    container: docker(IMAGE, served, [
-      // All addresses of the container: docker opens the port on the machine's loopback alone.
-      ...["--model", ...words(served, served.local ? MOUNTED : model, "0.0.0.0")],
-    ]),
-    warnings,
-    runs,
-  };
+  const start = ["vllm", "serve"] as const;
+  const commands = bareAndContained(served, { image: IMAGE, start, entry: true, words });
+  return { ...commands, warnings, runs };
 }
