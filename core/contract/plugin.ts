@@ -360,6 +360,8 @@ export interface Runtime {
   reads?(part: HeldPart): number;
   /** How it keeps keys and values, where that can be set: `pare caches` measures it. */
   readonly caches?: RuntimeCaches;
+  /** Why `pare serve` cannot ask it for the next token's probabilities, as a clause; absent: it can. */
+  readonly unserved?: string;
   /** Larger is preferred where several fit and none was timed; below 10: only where it is asked for. */
   readonly preference: number;
 }

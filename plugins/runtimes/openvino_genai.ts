@@ -172,5 +172,6 @@ export default defineRuntime({
   holds,
   ...(openvino.reads === undefined ? {} : { reads: openvino.reads }),
   caches,
+  unserved: "it gives tokens and no probabilities; openvino serves the same graph",
   preference: 6,
 });

@@ -36,12 +36,22 @@ const NO_DATASET: Facts["dataset"] = {
   sha256: null,
 };
 
+/** Why a runtime can serve no model; null: it can. */
+export function whyUnserved(runtime: Runtime): string | null {
+  if (runtime.unserved !== undefined) return runtime.unserved;
+  return runtime.form === null && runtime.python_dir !== undefined
+    ? "a third party's runtime without a form of its own has tokens and no probabilities"
+    : null;
+}
+
 /** Why a runtime cannot serve it here; null: nothing speaks against it. */
 function obstacle(
   runtime: Runtime,
   { model, artifact, weights_dir }: ServedSource,
   device: DeviceFacts,
 ): string | null {
+  const never = whyUnserved(runtime);
+  if (never !== null) return never;
   if (weights_dir !== undefined && runtime.form !== null) {
     return "its last action is a setting of the cache, which is known in transformers alone";
   }

@@ -1,7 +1,13 @@
 import { type Registry, type Runtime, type ServerCommand, UsageError } from "../../core/mod.ts";
 import { foreignServer, isForeign } from "./foreign_server.ts";
 import { foresee, plannedServer } from "./planned_server.ts";
-import { type Address, chooseServing, ownServer, type ServerChoices } from "./own_server.ts";
+import {
+  type Address,
+  chooseServing,
+  ownServer,
+  type ServerChoices,
+  whyUnserved,
+} from "./own_server.ts";
 import { isTrial, servedSource, type SourceTools } from "./served_source.ts";
 
 /** What is started, and of what; the artifact is held until it is given back. */
@@ -38,6 +44,8 @@ export async function servedCommand(
     words: readonly string[];
   },
 ): Promise<ServedCommand> {
+  const never = named === undefined ? null : whyUnserved(named);
+  if (never !== null) throw new UsageError(`Cannot serve ${name} with ${named!.name}: ${never}`);
   const foreign = named !== undefined && isForeign(named.name);
   if (words.length > 0 && !foreign) {
     throw new UsageError(

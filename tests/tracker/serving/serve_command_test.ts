@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { fileURLToPath } from "node:url";
 import { pareWords, runPare, startProgram } from "../../fixtures/programs.ts";
 import { freePort } from "../../fixtures/scripted_server.ts";
 import { shareDefaultEnvironment } from "../../python-backends/scripted_worker.ts";
@@ -44,6 +45,17 @@ Deno.test("what cannot be served is one sentence, before any work", async () => 
   assert.match(
     await said("tiny", "--with", "openvin"),
     /^pare: Unknown server "openvin". Did you mean "openvino"\? Known: .*vllm/,
+  );
+  assert.match(
+    await said("tiny", "--with", "openvino_genai"),
+    /^pare: Cannot serve tiny with openvino_genai: it gives tokens and no probabilities; openvino serves/,
+  );
+  const plugin = fileURLToPath(
+    new URL("../../fixtures/third_party/bfloat16/bfloat16.ts", import.meta.url),
+  );
+  assert.match(
+    await said("tiny", "--with", "bfloat16", "--plugin", plugin),
+    /^pare: Cannot serve tiny with bfloat16: a third party's runtime without a form/,
   );
   assert.match(await said("./no-model"), /^pare: Cannot .*no-model/);
   assert.match(await said("tiny", "--port", "70000"), /^pare: Cannot take --port .* 65535$/);
