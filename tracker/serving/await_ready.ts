@@ -1,11 +1,11 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { z } from "zod";
-import { boundedText } from "./bounded.ts";
+import { boundedText } from "../ground/http/bounded.ts";
+import { jsonOrNull } from "../ground/json_or_null.ts";
+import { keyHeader } from "./key_header.ts";
 
 /** A server that answers. */
 export interface Ready {
-  /** By which it knows its model. */
-  readonly model: string;
   readonly seconds_to_health: number;
   /** Of one short request once it was healthy. */
   readonly first_token_seconds: number;
@@ -18,6 +18,7 @@ export class NotReady extends Error {
 
 const POLL_MS = 150;
 const ANSWER_MS = 60_000;
+const JSON_BODY = { "content-type": "application/json" };
 
 const Models = z.object({ data: z.array(z.object({ id: z.string() })).min(1) });
 
@@ -31,11 +32,8 @@ async function ask(
     const answer = await fetch(url, {
       redirect: "error",
       signal: AbortSignal.any([signal, AbortSignal.timeout(ANSWER_MS)]),
-      ...(body === undefined ? {} : {
-        method: "POST",
-        headers: { "content-type": "application/json", ...authorization() },
-        body: JSON.stringify(body),
-      }),
+      headers: { ...keyHeader(), ...(body === undefined ? {} : JSON_BODY) },
+      ...(body === undefined ? {} : { method: "POST", body: JSON.stringify(body) }),
     });
     return { status: answer.status, text: await boundedText(answer) };
   } catch {
@@ -43,28 +41,14 @@ async function ask(
   }
 }
 
-/** The key that the server may want: from the environment alone. */
-function authorization(): Record<string, string> {
-  const key = Deno.env.get("OPENAI_API_KEY") ?? "";
-  return key === "" ? {} : { authorization: `Bearer ${key}` };
-}
-
-/** The model that a server lists first; null: it is not healthy yet. */
-async function healthyModel(origin: string, signal: AbortSignal): Promise<string | null> {
+/** The models that a server lists; null: it is not healthy yet. */
+async function listedModels(origin: string, signal: AbortSignal): Promise<string[] | null> {
   const health = await ask(`${origin}/health`, signal);
   if (health === null || (health.status !== 200 && health.status !== 404)) return null;
   const models = await ask(`${origin}/v1/models`, signal);
   if (models?.status !== 200) return null;
-  const read = Models.safeParse(parsed(models.text));
-  return read.success ? read.data.data[0]!.id : null;
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
+  const read = Models.safeParse(jsonOrNull(models.text));
+  return read.success ? read.data.data.map(({ id }) => id) : null;
 }
 
 /** Asks for one token, by completions or, where there are none, by a chat. */
@@ -86,12 +70,14 @@ async function firstToken(origin: string, model: string, signal: AbortSignal): P
 }
 
 /**
- * Waits for a server's health and a first token. Throws `NotReady` where it has neither in time, or
- * ends before; whatever the signal says where that aborts.
+ * Waits for a server's health and a first token. Throws `NotReady` where it has neither in time, ends
+ * before, or another one answers there; whatever the signal says where that aborts.
  */
 export async function awaitReady(
   origin: string,
-  { wait_seconds, ended, signal }: {
+  { model, wait_seconds, ended, signal }: {
+    /** By which it is to know its model. */
+    model: string;
     wait_seconds: number;
     /** Settles where the server has ended. */
     ended: Promise<unknown>;
@@ -107,13 +93,20 @@ export async function awaitReady(
     signal.throwIfAborted();
     if (gone.signal.aborted) throw new NotReady("it ended before it was healthy");
   };
-  let model: string | null = null;
-  while ((model = await healthyModel(origin, stop)) === null) {
+  const patience = AbortSignal.any([stop, AbortSignal.timeout(1000 * wait_seconds)]);
+  let models: string[] | null = null;
+  while ((models = await listedModels(origin, patience)) === null) {
     check();
-    if (seconds() > wait_seconds) {
+    if (patience.aborted) {
       throw new NotReady(`it was not healthy after ${Math.round(wait_seconds)} s`);
     }
     await delay(POLL_MS);
+  }
+  check();
+  if (!models.includes(model)) {
+    throw new NotReady(
+      `another server answers at ${origin}, whose model is ${models[0]}: address already in use`,
+    );
   }
   const seconds_to_health = seconds();
   try {
@@ -122,5 +115,6 @@ export async function awaitReady(
     check();
     throw error;
   }
-  return { model, seconds_to_health, first_token_seconds: seconds() - seconds_to_health };
+  check();
+  return { seconds_to_health, first_token_seconds: seconds() - seconds_to_health };
 }

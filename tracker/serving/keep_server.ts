@@ -56,6 +56,7 @@ export function keepServer(root: string, command: ServerCommand): KeptServer {
     env: environment,
     ends_itself: true,
   });
+  let stopped = false;
   const ended = wrapper.exited.then(async (exit): Promise<ServerEnd> => {
     const result = readResult(folder);
     if (result === null) await endLost(folder);
@@ -64,13 +65,14 @@ export function keepServer(root: string, command: ServerCommand): KeptServer {
       not_started: exit.not_started ?? null,
       how: "done",
     };
-    return { code, signal, not_started, asked: how !== "done" };
+    return { code, signal, not_started, asked: stopped || how !== "done" };
   });
   return {
     folder,
     ended,
     lastLines: (count = 12) => logTail(attemptPaths(folder).log, count),
     stop() {
+      stopped = true; // a wrapper that has only just begun ends by the signal, and writes no result
       askFor(folder, "cancel");
       wrapper.signal("SIGTERM"); // it looks at once
       return ended;
@@ -90,7 +92,9 @@ export async function endAbandoned(root: string): Promise<void> {
   for (const name of existsSync(root) ? readdirSync(root) : []) {
     const folder = join(root, name);
     const request = readRequest(folder);
-    const old = Date.now() - statSync(folder).mtimeMs > KEPT_MS;
+    const there = statSync(folder, { throwIfNoEntry: false });
+    if (there === undefined) continue; // another call has just taken it away
+    const old = Date.now() - there.mtimeMs > KEPT_MS;
     if (readResult(folder) === null && request?.holder !== undefined) {
       const lease = readLease(folder);
       if (isAlive(request.holder) || (lease !== null && isAlive(lease))) continue;

@@ -105,18 +105,13 @@ async function isHere(runtime: Runtime, registry: Registry, home: string): Promi
   return (await Promise.all(found)).every((one) => one !== null);
 }
 
-/** pare's own server of an artifact in a runtime, whose form is made where it has one. */
-export async function ownServer(
+/** The folder of what a runtime loads of an artifact, which is made where it is not there; null: it has no form. */
+export async function formOf(
   { client, caches }: SourceTools,
   registry: Registry,
-  { source, runtime, address, choices }: {
-    source: ServedSource;
-    runtime: Runtime;
-    address: Address;
-    choices: ServerChoices;
-  },
-): Promise<ServerCommand> {
-  const { name, artifact, weights_dir } = source;
+  { artifact }: ServedSource,
+  runtime: Runtime,
+): Promise<string | null> {
   await using scratch = await caches.scratch();
   const made = await makeForms({
     workshop: {
@@ -131,7 +126,22 @@ export async function ownServer(
     baseline: null,
   }, scratch.directory);
   if (!made.ok) throw refusal(made.failure);
-  const { form_dir } = made.value;
+  return made.value.form_dir ?? null;
+}
+
+/** pare's own server of an artifact in a runtime. */
+export async function ownServer(
+  { client }: SourceTools,
+  { source, runtime, form_dir, address, choices }: {
+    source: ServedSource;
+    runtime: Runtime;
+    /** Of `formOf`. */
+    form_dir: string | null;
+    address: Address;
+    choices: ServerChoices;
+  },
+): Promise<ServerCommand> {
+  const { name, artifact, weights_dir } = source;
   const option = (flag: string, value: string | number | null | undefined) =>
     value === null || value === undefined ? [] : [flag, String(value)];
   const runtimePython = await client.pythonOf(runtime.needs.environment);

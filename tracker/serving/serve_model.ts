@@ -6,6 +6,8 @@ import type { Address } from "./own_server.ts";
 
 /** A server that answers, until it is stopped. */
 export interface RunningServer extends Ready {
+  /** By which it knows its model. */
+  readonly model: string;
   readonly origin: string;
   readonly kept: KeptServer;
 }
@@ -47,8 +49,10 @@ function originOf({ host, port }: Address): string {
 export async function startServer(
   root: string,
   command: ServerCommand,
-  { address, wait_seconds, signal }: {
+  { address, model, wait_seconds, signal }: {
     address: Address;
+    /** By which it is to know its model. */
+    model: string;
     wait_seconds: number;
     signal: AbortSignal;
   },
@@ -57,8 +61,8 @@ export async function startServer(
   const kept = keepServer(servingFolder(root), command);
   const origin = originOf(address);
   try {
-    const ready = await awaitReady(origin, { wait_seconds, ended: kept.ended, signal });
-    return { ...ready, origin, kept };
+    const ready = await awaitReady(origin, { model, wait_seconds, ended: kept.ended, signal });
+    return { ...ready, origin, model, kept };
   } catch (error) {
     const { code, signal: by, not_started, asked } = await kept.stop();
     if (signal.aborted || !(error instanceof NotReady)) throw error;

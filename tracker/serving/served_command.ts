@@ -4,6 +4,7 @@ import { foresee, plannedServer } from "./planned_server.ts";
 import {
   type Address,
   chooseServing,
+  formOf,
   ownServer,
   type ServerChoices,
   whyUnserved,
@@ -15,6 +16,7 @@ export interface ServedCommand extends Disposable {
   readonly name: string;
   readonly runtime: string;
   readonly command: ServerCommand;
+  readonly address: Address;
   /** What is to be known before it starts. */
   readonly notes: readonly string[];
   /** What a plan says of it with other words; absent: nobody named the cards. */
@@ -33,12 +35,13 @@ export interface PlannedFor {
 export async function servedCommand(
   tools: SourceTools,
   registry: Registry,
-  { name, named, address, choices, words, planned }: {
+  { name, named, place, choices, words, planned }: {
     name: string;
+    /** Where it is to listen: asked as late as can be, as a port that is free may be taken meanwhile. */
+    place: () => Address;
     planned: PlannedFor | null;
     /** The runtime that was asked for. */
     named: Runtime | undefined;
-    address: Address;
     choices: ServerChoices;
     /** What a server that is not pare's own is told besides. */
     words: readonly string[];
@@ -58,6 +61,7 @@ export async function servedCommand(
     );
   }
   if (foreign && !isTrial(name) && !needsImport(name)) {
+    const address = place();
     const asked = { name, model: name, runtime: named.name, address, choices, words };
     return { ...await foreignCommand(tools, asked, planned), [Symbol.dispose]() {} };
   }
@@ -65,13 +69,16 @@ export async function servedCommand(
   try {
     const runtime = await chooseServing(tools, registry, source, named);
     const dispose = { [Symbol.dispose]: () => source[Symbol.dispose]() };
-    const asked = { name: source.name, runtime: runtime.name, address, choices, words };
+    const asked = { name: source.name, runtime: runtime.name, choices, words };
     if (isForeign(runtime.name)) {
-      const model = source.artifact.location;
-      return { ...await foreignCommand(tools, { ...asked, model }, planned), ...dispose };
+      const where = { model: source.artifact.location, address: place() };
+      return { ...await foreignCommand(tools, { ...asked, ...where }, planned), ...dispose };
     }
-    const command = await ownServer(tools, registry, { source, runtime, address, choices });
-    return { name: source.name, runtime: runtime.name, command, notes: [], ...dispose };
+    const form_dir = await formOf(tools, registry, source, runtime);
+    const address = place();
+    const own = { source, runtime, form_dir, address, choices };
+    const command = await ownServer(tools, own);
+    return { name: source.name, runtime: runtime.name, command, address, notes: [], ...dispose };
   } catch (error) {
     source[Symbol.dispose]();
     throw error;
@@ -91,7 +98,8 @@ async function foreignCommand(
 ): Promise<Omit<ServedCommand, typeof Symbol.dispose>> {
   const { name, model, runtime, address, choices, words } = asked;
   if (planned === null) {
-    return { name, runtime, command: await foreignServer(home.root, asked), notes: [] };
+    const command = await foreignServer(home.root, asked);
+    return { name, runtime, address, command, notes: [] };
   }
   const env = Deno.env.toObject();
   const plan = { name, model, ...planned, address, ...choices, store: home.store };
@@ -101,7 +109,7 @@ async function foreignCommand(
     program: (await foreignServer(home.root, asked)).program,
   };
   return {
-    ...{ name, runtime, notes: warnings },
+    ...{ name, runtime, address, notes: warnings },
     command: { ...bare, args: [...bare.args, ...words] },
     foresee: (changed) => foresee(changed, plan, env),
   };

@@ -23,8 +23,14 @@ function percentiles(values: readonly (number | null)[]): LoadPercentiles {
   return { mean, p50: of(0.5), p90: of(0.9), p95: of(0.95), p99: of(0.99) };
 }
 
-function keeps(value: number | null, limit: number | null): boolean {
-  return limit === null || value === null || value <= limit;
+/** Whether an answer kept to the limits. One without a token had no first one; one of one token, no gap. */
+function keeps(
+  { first_token_ms, between_tokens_ms }: LoadRequest,
+  limits: LoadLimits,
+): boolean {
+  return (limits.first_token_ms === null ||
+    (first_token_ms ?? Infinity) <= limits.first_token_ms) &&
+    (limits.between_tokens_ms === null || (between_tokens_ms ?? 0) <= limits.between_tokens_ms);
 }
 
 /** A step's figures over its measured requests: what failed counts as sent and is no answer. */
@@ -37,10 +43,7 @@ export function summarize(all: readonly LoadRequest[], limits: LoadLimits): Load
   );
   const seconds = measured.length === 0 ? 0 : Math.max(end - begin, 1e-9);
   const perSecond = (count: number) => seconds === 0 ? 0 : count / seconds;
-  const kept = good.filter((one) =>
-    keeps(one.first_token_ms, limits.first_token_ms) &&
-    keeps(one.between_tokens_ms, limits.between_tokens_ms)
-  );
+  const kept = good.filter((one) => keeps(one, limits));
   const limited = limits.first_token_ms !== null || limits.between_tokens_ms !== null;
   return {
     requests: measured.length,

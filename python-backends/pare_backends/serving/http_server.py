@@ -21,6 +21,9 @@ from pare_backends.serving.reader import Served
 from pare_backends.serving.writing import Likelihood, Written, likelihoods, write
 
 MOST_BYTES = 16 * 1024 * 1024
+STALLED_SECONDS = 60
+"""A connection that takes or gives nothing for so long is closed: who reads no answer holds the
+model."""
 COMPLETIONS, CHAT = "/v1/completions", "/v1/chat/completions"
 
 
@@ -44,6 +47,7 @@ class Handler(BaseHTTPRequestHandler):
 
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
+    timeout = STALLED_SECONDS
     server: ModelServer
 
     def do_GET(self) -> None:
@@ -78,7 +82,7 @@ class Handler(BaseHTTPRequestHandler):
                     self._say(served, asked, chat)
         except Refusal as refusal:
             self._refuse(refusal.status, refusal.message, refusal.field)
-        except (BrokenPipeError, ConnectionError):
+        except OSError:  # whoever asked has hung up, or takes nothing
             self.close_connection = True
         except Exception as error:
             self._refuse(500, f"{type(error).__name__}: {one_line(error)}")
@@ -145,7 +149,7 @@ class Handler(BaseHTTPRequestHandler):
                 last = Written(tokens=first.tokens)
                 self._event({**head, "choices": [], "usage": counts(asked, [last])})
             self._chunk(b"data: [DONE]\n\n")
-        except (BrokenPipeError, ConnectionError):
+        except OSError:
             raise
         except Exception as error:  # the status is said: the stream itself must tell
             self._event({"error": {"message": one_line(error), "type": "server_error"}})
@@ -160,8 +164,9 @@ class Handler(BaseHTTPRequestHandler):
     def _gone(self) -> bool:
         """Whether whoever asked has hung up."""
         try:
-            ready, _, _ = select.select([self.connection], [], [], 0)
-            return bool(ready) and self.connection.recv(1, socket.MSG_PEEK) == b""
+            poll = select.poll()  # select itself takes no descriptor above 1023
+            poll.register(self.connection, select.POLLIN)
+            return bool(poll.poll(0)) and self.connection.recv(1, socket.MSG_PEEK) == b""
         except OSError:
             return True
 

@@ -27,6 +27,11 @@ Deno.test("a step's figures are over the requests that count, by hand", () => {
   });
   assert.equal(summarize(all, { ...NO_LIMITS, between_tokens_ms: 9 }).goodput, 0);
   assert.equal(summarize(all, NO_LIMITS).goodput, null);
+  const [empty, single] = [{ first_token_ms: null }, {}].map((more, number) =>
+    request(number, { between_tokens_ms: null, output_tokens: number, ...more })
+  );
+  const bare = summarize([empty!, single!], { first_token_ms: 900, between_tokens_ms: 9 });
+  assert.equal(bare.goodput, bare.requests_per_second / 2, "no token is no first token in time");
   const none = summarize([warming], NO_LIMITS);
   assert.deepEqual([none.requests, none.requests_per_second, none.latency.p50], [0, 0, null]);
 });

@@ -22,7 +22,7 @@ if float(share) > 0.75:
     sys.exit("torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.")
 sys.argv = ["-c", "serves", ${JSON.stringify(String(port))}, ${
       JSON.stringify(join(folder, "pids"))
-    }]
+    }, words[words.index("--served-model-name") + 1]]
 ${program}`,
   );
   chmodSync(path, 0o755);

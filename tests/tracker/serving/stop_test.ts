@@ -14,7 +14,7 @@ const SERVING = import.meta.resolve("../../../tracker/serving/serve_model.ts");
 function start(root: string, command: ServerCommand, port: number, wait_seconds = 60) {
   const address = { host: "127.0.0.1", port };
   const { signal } = new AbortController();
-  return startServer(root, command, { address, wait_seconds, signal });
+  return startServer(root, command, { address, model: "scripted", wait_seconds, signal });
 }
 
 function listens(port: number): boolean {
@@ -65,6 +65,23 @@ for (
   });
 }
 
+Deno.test("another server at the port is not taken for the one that was started", async () => {
+  const root = temporaryFolder("serving");
+  await using other = Deno.serve(
+    { port: 0, hostname: "127.0.0.1", onListen() {} },
+    () => Response.json({ data: [{ id: "other" }] }),
+  );
+  const taken = other.addr.port;
+  const scripted = scriptedServer(root, "never healthy", taken);
+  const failed = await start(root, scripted.command, taken).catch((error) => error);
+  assert(failed instanceof ServerFailed, String(failed));
+  assert.match(
+    failed.message,
+    /^another server answers at http:\S+, whose model is other: address/,
+  );
+  assert.deepEqual(scripted.pids().filter(isAlive), []);
+});
+
 Deno.test("a program that is not there is said", async () => {
   const root = temporaryFolder("serving");
   const command = { program: join(root, "no-such-server"), args: [], environment: {} };
@@ -80,6 +97,7 @@ async function holder(root: string, { command, port }: ReturnType<typeof scripte
     `import { startServer } from ${JSON.stringify(SERVING)};
 const server = await startServer(${JSON.stringify(root)}, ${JSON.stringify(command)}, {
   address: { host: "127.0.0.1", port: ${port} },
+  model: "scripted",
   wait_seconds: 60,
   signal: new AbortController().signal,
 });

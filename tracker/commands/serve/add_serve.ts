@@ -46,7 +46,10 @@ export function addServeCommands(program: Command): void {
       .option("--served-model <name>", "the server's name of the model; default: its only one")
       .option("--against <url>", "a second server, loaded in turn in the same minutes")
       .option("--against-model <name>", "its name of the model")
-      .option("--seed <n>", "of prompts and arrivals", "42")
+      .option(
+        "--seed <n>",
+        "of prompts and arrivals; default: a new one, as a cache has old prompts",
+      )
       .option("--output <dir>", "where the figure goes"),
   ).action(async (url: string, options) => (await import("./load.ts")).loadCommand(url, options));
 

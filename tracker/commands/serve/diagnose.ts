@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { diagnose, DIAGNOSES, diagnosisText, unknownName, UsageError } from "../../../core/mod.ts";
 import { requireFile } from "../../ground/storage/plain_file.ts";
 
@@ -16,7 +16,7 @@ export function diagnoseCommand(of: string | undefined): void {
     console.log(diagnosisText(named));
     return;
   }
-  if (/^[a-z_]+$/.test(of)) {
+  if (/^[a-z_]+$/.test(of) && !existsSync(of)) {
     throw new UsageError(unknownName("diagnosis", of, DIAGNOSES.map(({ name }) => name)));
   }
   requireFile(of);

@@ -31,7 +31,7 @@ export interface LoadOptions {
   servedModel?: string;
   against?: string;
   againstModel?: string;
-  seed: string;
+  seed?: string;
   output?: string;
 }
 
@@ -110,14 +110,20 @@ async function targetsOf(
 ): Promise<LoadTarget[]> {
   const first = await findTarget(url, options.servedModel, tokens, signal);
   if (options.against === undefined) return [first];
-  return [first, await findTarget(options.against, options.againstModel, tokens, signal)];
+  const second = await findTarget(options.against, options.againstModel, tokens, signal);
+  if (first.base_url !== second.base_url) return [first, second];
+  throw new UsageError(
+    `Cannot hold ${first.base_url} against itself: --against takes the address of another server`,
+  );
 }
 
 /** `pare load URL`: a served model under loads; rows in the store, and a figure. */
 export async function loadCommand(url: string, options: LoadOptions): Promise<void> {
   const steps = stepsOf(options);
   const limits = limitsOf(options);
-  const seed = parseWhole(options.seed, "--seed", 0);
+  const seed = options.seed === undefined
+    ? crypto.getRandomValues(new Uint32Array(1))[0]!
+    : parseWhole(options.seed, "--seed", 0);
   const home = findHome(Deno.env.toObject(), options.store);
   await checkHome(home, true);
   const stop = interruptible(
@@ -133,13 +139,13 @@ export async function loadCommand(url: string, options: LoadOptions): Promise<vo
     );
   }
   const client = await clientLimit(steps[0]!, stop.signal);
-  const load_id = `load-${new Date().toISOString().replaceAll(/\D/g, "").slice(0, 14)}`;
+  const load_id = `load-${new Date().toISOString().replaceAll(/\D/g, "").slice(0, 17)}`;
   const all: StepMeasured[] = [];
   const compared: string[] = [];
   await using store = await openStore(home.store, { write: true });
   for (const [number, asked] of steps.entries()) {
     if (stop.signal.aborted) break;
-    console.error(`${asked.load} ${asked.level}`);
+    console.error(`${asked.load} ${asked.level}, seed ${seed}`);
     const measured = await measureStep(targets, asked, limits, seed, stop.signal);
     if (stop.signal.aborted) break; // a step that was cut is none
     for (const [at, one] of measured.entries()) {

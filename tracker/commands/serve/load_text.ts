@@ -1,5 +1,6 @@
 import { textTable } from "../../show/terminal/table.ts";
 import type { ClientLimit } from "../../serving/load/client_limit.ts";
+import type { LoadSummary } from "../../../core/mod.ts";
 import type { StepMeasured } from "../../serving/load/measure_load.ts";
 
 const ms = (value: number | null) => value === null ? "–" : value.toFixed(value < 100 ? 1 : 0);
@@ -61,22 +62,35 @@ export function clientNotes(steps: readonly StepMeasured[], limit: ClientLimit):
   ];
 }
 
-/** How the second server stands to the first at one load: by medians, and by the parts in turn. */
+/** What two servers are held against each other by. */
+const COMPARED: readonly [name: string, of: (summary: LoadSummary) => number | null][] = [
+  ["time to the first token", ({ first_token }) => first_token.p50],
+  ["time between tokens", ({ between_tokens }) => between_tokens.p50],
+  ["tokens/s", ({ output_tokens_per_second }) => output_tokens_per_second],
+];
+
+/** A ratio; null: it is none. */
+function ratioOf(one: number | null, other: number | null): number | null {
+  return one === null || other === null || other === 0 ? null : one / other;
+}
+
+/**
+ * How the first server stands to the second at one load, each with its range over the parts in turn;
+ * null: one of them was not measured.
+ */
 export function comparedLine([first, second]: readonly StepMeasured[]): string | null {
   if (first === undefined || second === undefined) return null;
-  const [one, other] = [first.summary.first_token.p50, second.summary.first_token.p50];
-  if (one === null || other === null) return null;
-  const parts = first.parts.flatMap((part, at) => {
-    const against = second.parts[at] ?? null;
-    return part === null || against === null ? [] : [part / against];
+  const told = COMPARED.flatMap(([name, of]) => {
+    const whole = ratioOf(of(first.summary), of(second.summary));
+    const parts = first.parts.map((part, at) => {
+      const against = second.parts[at];
+      return against === undefined ? null : ratioOf(of(part), of(against));
+    }).filter((ratio) => ratio !== null);
+    if (whole === null || parts.length === 0) return [];
+    const [least, most] = [Math.min(...parts), Math.max(...parts)];
+    return [`${name} ${whole.toFixed(2)} (${least.toFixed(2)} to ${most.toFixed(2)})`];
   });
-  const range = parts.length === 0
-    ? ""
-    : ` (in ${parts.length} turns ${Math.min(...parts).toFixed(2)} to ${
-      Math.max(...parts).toFixed(2)
-    })`;
-  const throughput = first.summary.output_tokens_per_second /
-    second.summary.output_tokens_per_second;
-  return `${first.asked.load} ${first.asked.level}: the first's median time to the first token is ` +
-    `${(one / other).toFixed(2)} of the second's${range}, its tokens/s ${throughput.toFixed(2)}`;
+  if (told.length === 0) return null;
+  return `${first.asked.load} ${first.asked.level}, the first of the second, and its range over ` +
+    `${first.parts.length} turns: ${told.join(", ")}`;
 }

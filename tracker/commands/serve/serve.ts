@@ -70,7 +70,7 @@ export async function serveCommand(
   const home = findHome(Deno.env.toObject(), options.store);
   await checkHome({ ...home, store: home.root }, false);
   await endAbandoned(servingFolder(home.root)); // it may hold the port
-  const port = portFor(options.host, asked);
+  portFor(options.host, asked); // what cannot listen there is said before any work
   const registry = await discoverPlugins(options.plugin);
   const named = namedRuntime(registry, options.with);
   let server: RunningServer | undefined;
@@ -81,15 +81,18 @@ export async function serveCommand(
   });
   const tools = { home, client, caches: openFolderCache(home.cache) };
   try {
-    const address = { host: options.host, port };
     const choices = max_model_len === undefined ? {} : { max_model_len };
     using served = await servedCommand(tools, registry, {
-      ...{ name, named, address, choices, words },
+      ...{ name, named, choices, words },
+      place: () => ({ host: options.host, port: portFor(options.host, asked) }),
       planned: plannedFor(options),
     });
     for (const note of served.notes) console.error(`note: ${note}`);
-    console.error(`starting ${served.name} with ${served.runtime} on ${options.host}:${port}`);
-    const how = { address, wait_seconds, signal: stop.signal };
+    const { address } = served;
+    console.error(
+      `starting ${served.name} with ${served.runtime} on ${address.host}:${address.port}`,
+    );
+    const how = { address, model: served.name, wait_seconds, signal: stop.signal };
     server = await startWithRemedies(home.root, served.command, how, {
       scope: retryScope(options.retry),
       facts: { cards: (await findDevices()).cards.length, tool_call_parser: null },

@@ -2,6 +2,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { createLineSplitter } from "../../../python-backends/child/line_splitter.ts";
 import { startChild } from "../../../python-backends/child/start_child.ts";
+import { jsonOrNull } from "../../ground/json_or_null.ts";
 import { type MirrorAsk, MirrorTold } from "./mirror_words.ts";
 
 /** Memory that the mirror may have. A step holds some 50 MB; a record of 64 MiB some 300. */
@@ -109,12 +110,4 @@ export function startMirrorChild({ memory = MIRROR_MEMORY, onTold, onEnded }: {
 function lastLine(text: string): string {
   const line = text.trimEnd().split("\n").at(-1)?.trim() ?? "";
   return line === "" ? "" : `: ${line.slice(0, 200)}`;
-}
-
-function jsonOrNull(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
 }

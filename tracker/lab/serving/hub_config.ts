@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { UsageError } from "../../../core/errors.ts";
+import { boundedText } from "../../ground/http/bounded.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -40,20 +41,6 @@ export async function cachedFolder(name: string, env: Environment): Promise<stri
 
 const OFFLINE = ["PARE_OFFLINE", "HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE"] as const;
 const SECONDS = 15;
-/** A config is some kilobytes; whatever is larger is none. */
-const MOST_BYTES = 4 * 1024 ** 2;
-
-async function readSome(answer: Response): Promise<string> {
-  const parts: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const part of answer.body ?? []) {
-    bytes += part.length;
-    if (bytes > MOST_BYTES) throw new Error(`it is more than ${MOST_BYTES} bytes`);
-    parts.push(part);
-  }
-  return new TextDecoder().decode(await new Blob(parts as BlobPart[]).arrayBuffer());
-}
-
 /** What the hub's refusal means. A token is never part of it. */
 function refused(name: string, status: number, token: string | undefined): string {
   if (status === 401 || status === 403) {
@@ -95,7 +82,7 @@ export async function fetchHubFile(
       if (file !== "config.json") return null;
       throw new UsageError(refused(name, answer.status, token));
     }
-    return JSON.parse(await readSome(answer));
+    return JSON.parse(await boundedText(answer));
   } catch (error) {
     if (error instanceof UsageError) throw error;
     const why = error instanceof Error ? error.message.slice(0, 160) : String(error);

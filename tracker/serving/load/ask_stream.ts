@@ -1,5 +1,6 @@
 import type { LoadRequest } from "../../../core/mod.ts";
-import { boundedText, eventData } from "../bounded.ts";
+import { boundedText, eventData } from "../../ground/http/bounded.ts";
+import { keyHeader } from "../key_header.ts";
 
 /** A server that is loaded. */
 export interface LoadTarget {
@@ -21,12 +22,6 @@ export type Answered = Pick<
   | "output_tokens"
   | "error"
 >;
-
-/** The key that the server may want: from the environment alone. */
-function keyHeader(): Record<string, string> {
-  const key = Deno.env.get("OPENAI_API_KEY") ?? "";
-  return key === "" ? {} : { authorization: `Bearer ${key}` };
-}
 
 function bodyOf(target: LoadTarget, prompt: string, output_tokens: number) {
   const asked = {
@@ -96,8 +91,10 @@ export async function askStream(
     let [first, last, chunks] = [0, 0, 0];
     let usage: Chunk["usage"] = null;
     let events = 0;
+    let whole = false;
     for await (const line of eventData(answer.body!)) {
-      if (line === "[DONE]") break;
+      whole = line === "[DONE]";
+      if (whole) break;
       if (++events > EVENTS_A_TOKEN * (output_tokens + 1)) {
         throw new Error(
           `it goes on after ${events - 1} events, ${output_tokens} tokens were asked`,
@@ -113,6 +110,7 @@ export async function askStream(
       last = since();
       if (chunks++ === 0) first = last;
     }
+    if (!whole) throw new Error("its stream ended without [DONE]");
     const latency_ms = since();
     const written = usage?.completion_tokens ?? chunks;
     return {

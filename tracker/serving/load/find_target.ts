@@ -1,6 +1,8 @@
 import { z } from "zod";
 import { baseUrl, unknownName, UsageError } from "../../../core/mod.ts";
-import { boundedText } from "../bounded.ts";
+import { boundedText } from "../../ground/http/bounded.ts";
+import { jsonOrNull } from "../../ground/json_or_null.ts";
+import { keyHeader } from "../key_header.ts";
 import { askStream, type LoadTarget } from "./ask_stream.ts";
 
 const Models = z.object({ data: z.array(z.object({ id: z.string() })) });
@@ -8,13 +10,12 @@ const PATIENCE_MS = 10_000;
 const PROBE_SECONDS = 120;
 
 async function listed(base_url: string, signal: AbortSignal): Promise<string[]> {
-  const key = Deno.env.get("OPENAI_API_KEY") ?? "";
   let text: string;
   try {
     const answer = await fetch(`${base_url}/models`, {
       redirect: "error",
       signal: AbortSignal.any([signal, AbortSignal.timeout(PATIENCE_MS)]),
-      ...(key === "" ? {} : { headers: { authorization: `Bearer ${key}` } }),
+      headers: keyHeader(),
     });
     text = await boundedText(answer);
   } catch (error) {
@@ -25,16 +26,8 @@ async function listed(base_url: string, signal: AbortSignal): Promise<string[]> 
       }); \`pare serve\` starts a server`,
     );
   }
-  const read = Models.safeParse(parsed(text));
+  const read = Models.safeParse(jsonOrNull(text));
   return read.success ? read.data.data.map(({ id }) => id) : [];
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
 }
 
 /** A server as it is asked: its model, by completions or by chat, and whether answers can be made whole. */

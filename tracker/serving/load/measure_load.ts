@@ -14,8 +14,8 @@ export interface StepMeasured {
   readonly asked: StepAsked;
   readonly summary: LoadSummary;
   readonly requests: readonly LoadRequest[];
-  /** Median time to the first token of each of its parts, in their order. */
-  readonly parts: readonly (number | null)[];
+  /** What each of its parts came to, in their order. */
+  readonly parts: readonly LoadSummary[];
 }
 
 /** Parts of a step where two servers take turns. */
@@ -46,7 +46,7 @@ export async function measureStep(
   signal: AbortSignal,
 ): Promise<StepMeasured[]> {
   const turns = targets.length === 1 ? 1 : TURNS;
-  const states = targets.map((): StepState & { parts: (number | null)[] } => ({
+  const states = targets.map((): StepState & { parts: LoadSummary[] } => ({
     // The same prompts for both, in the same order.
     ...{ done: [], random: streamRandom(seed, `load ${asked.load} ${asked.level}`), active_ms: 0 },
     parts: [],
@@ -56,8 +56,7 @@ export async function measureStep(
     for (const at of order) {
       const before = states[at]!.done.length;
       await runPart(targets[at]!, partOf(asked, turn, turns), states[at]!, signal);
-      const part = summarize(states[at]!.done.slice(before), limits);
-      states[at]!.parts.push(part.first_token.p50);
+      states[at]!.parts.push(summarize(states[at]!.done.slice(before), limits));
     }
   }
   return targets.map((target, at) => {

@@ -1,5 +1,6 @@
 import ky, { isHTTPError, isNetworkError, isTimeoutError, type Options } from "ky";
 import type { z } from "zod";
+import { jsonOrNull } from "../../../ground/json_or_null.ts";
 import { type Connection, redact } from "./connection.ts";
 import { readAnswer } from "./read_answer.ts";
 import { type FileBody, sendFile, Stalled } from "./send_file.ts";
@@ -208,14 +209,6 @@ function parseExactly(text: string): unknown {
     return /^-?\d+$/.test(source) ? source : value;
   };
   return JSON.parse(text, exact);
-}
-
-function jsonOrNull(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
 }
 
 /** Everything of an answer that comes in pages. */
