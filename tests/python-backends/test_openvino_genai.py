@@ -66,6 +66,7 @@ def measured(directory: Path, settings: dict[str, dict[str, Any]], **changes: An
         "settings": [{"name": name, "params": params} for name, params in settings.items()],
         "contexts": [64, 512],
         "new_tokens": 40,
+        "turn_tokens": 8,
         "passes": 1,
         "seed": 1,
     }
@@ -145,7 +146,7 @@ def test_what_fails_here_is_refused_with_what_was_seen_and_the_others_are_measur
     ("changes", "said"),
     [
         ({"contexts": [2048]}, "prompts of 2048 to 2048 tokens and 40 new ones: the model reads"),
-        ({"passes": 0}, "40 new tokens in 0 passes: both must be at least 1"),
+        ({"passes": 0}, "40 new tokens in turns of 8 and 0 passes: each must be at least 1"),
     ],
 )
 def test_what_cannot_be_measured_is_refused(

@@ -151,7 +151,8 @@ async function sessionInput(
     ? await ensureDemoModel(home.root, { offline, onProgress: say, signal: setting_up })
     : undefined;
   // A study that goes on keeps the answer that it began with.
-  const times = kindOf(asked.request).needs.timed && begun === undefined && timingsDecide();
+  const times = options.chooseRuntimes !== false && kindOf(asked.request).needs.timed &&
+    begun === undefined && timingsDecide();
   if (times && !await hasGpu()) await makeTimedRuntimes(tools.client, registry, say);
   const start = await gatherFacts(tools, runner, asked.request, asked.dataset.facts, gguf);
   const { baseline, student } = start;

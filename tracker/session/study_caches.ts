@@ -11,6 +11,7 @@ import {
   type RuntimeCaches,
   type ScoredCache,
   type TimedCache,
+  TURN_TOKENS,
   unknownName,
   UsageError,
 } from "../../core/mod.ts";
@@ -63,8 +64,6 @@ export interface MeasuredCaches {
 const CONTEXTS = [1024, 2048, 4096];
 const NEW_TOKENS = 64;
 const PASSES = 3;
-/** The first token, which the prompt gives, and what a turn may have beside. */
-const BESIDE_TOKENS = 8;
 
 type WithCaches = Runtime & { readonly caches: RuntimeCaches };
 
@@ -113,7 +112,7 @@ function contextsOf(
   { contexts, new_tokens = NEW_TOKENS }: CachesOptions,
   context_length: number,
 ): number[] {
-  const most = context_length - new_tokens - BESIDE_TOKENS;
+  const most = context_length - new_tokens - TURN_TOKENS; // the last turn is a whole one
   if (contexts === undefined) {
     const usual = CONTEXTS.filter((one) => one <= most);
     return usual.length > 0 ? usual : [Math.max(1, most)];
@@ -191,6 +190,7 @@ export async function studyCaches(
       settings,
       contexts,
       new_tokens: options.new_tokens ?? NEW_TOKENS,
+      turn_tokens: TURN_TOKENS,
       passes: options.passes ?? PASSES,
       seed,
     }, runtime.needs.environment);

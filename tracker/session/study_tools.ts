@@ -18,6 +18,8 @@ export interface SetUpOptions {
   readonly maxDiskBytes?: number;
   /** The command that a report shows. */
   readonly command?: string;
+  /** False where no study is run: the original is then not timed in every runtime to choose one. */
+  readonly chooseRuntimes?: boolean;
   /** Told of set-up steps, such as the making of an environment. */
   readonly onSetup?: (line: string) => void;
   readonly onEvent?: (event: StudyEvent) => void;

@@ -14,6 +14,7 @@ export const time_caches = defineCall("time_caches", {
     ),
     contexts: z.array(z.int()).describe("tokens of a prompt"),
     new_tokens: z.int().describe("that are generated after it"),
+    turn_tokens: z.int().describe("of them in one cache before the other's turn"),
     passes: z.int().describe("pairs of each setting and context"),
     seed: z.int(),
     runtime_dir: RuntimeDir,

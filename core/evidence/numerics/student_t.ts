@@ -60,10 +60,10 @@ export function t975(freedom: number): number {
   return tAbove(0.025, freedom);
 }
 
-/** The point that Student's t exceeds with this probability, at most 20. */
+/** The point that Student's t exceeds with this probability, at most 1,000. */
 export function tAbove(tail: number, freedom: number): number {
   if (!(freedom >= 1)) throw new RangeError(`Cannot take t of ${freedom} degrees of freedom`);
-  let [low, high] = [0, 20];
+  let [low, high] = [0, 1000];
   for (let step = 0; step < 60; step++) {
     const middle = (low + high) / 2;
     if (upperTail(middle, freedom) > tail) low = middle;

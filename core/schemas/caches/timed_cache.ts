@@ -2,6 +2,9 @@ import { z } from "zod";
 import { KnobValue } from "../action.ts";
 import { Numerics } from "../measurement.ts";
 
+/** Generated in one cache before the other's turn: what drifts on the machine meets both. */
+export const TURN_TOKENS = 8;
+
 const Bound = z.number().nullable().describe("of its 95 % interval; null: one pair tells none");
 
 /** One setting of a runtime's cache at one length of the prompt, in turn with the full cache. */

@@ -36,6 +36,7 @@ class TimeCachesRequest:
     """The first keeps everything: each other is measured in turn with it."""
     contexts: list[int]
     new_tokens: int
+    turn_tokens: int
     passes: int
     seed: int
     runtime_dir: str | None = None
@@ -47,8 +48,8 @@ def run(request: TimeCachesRequest, report: Report) -> dict[str, Any]:
     add_runtime(request.runtime, request.runtime_dir)
     config = json.loads((Path(request.artifact_dir) / "config.json").read_text())
     asked = Asked(
-        request.contexts, request.new_tokens, request.passes, request.seed,
-        int(config["vocab_size"]),
+        request.contexts, request.new_tokens, request.turn_tokens, request.passes,
+        request.seed, int(config["vocab_size"]),
     )  # fmt: skip
     check(asked, int(config["max_position_embeddings"]))
     with timing_lock(report):
@@ -70,11 +71,11 @@ def run(request: TimeCachesRequest, report: Report) -> dict[str, Any]:
 
 def check(asked: Asked, reads: int) -> None:
     """Refuses what cannot be measured, before anything is loaded. reads: tokens, of the model"""
-    if asked.new_tokens < 1 or asked.passes < 1:
+    if min(asked.new_tokens, asked.turn_tokens, asked.passes) < 1:
         raise CallFailure(
             "bad_input",
-            f"Cannot time a cache with {asked.new_tokens} new tokens in {asked.passes} passes:"
-            " both must be at least 1",
+            f"Cannot time a cache with {asked.new_tokens} new tokens in turns of"
+            f" {asked.turn_tokens} and {asked.passes} passes: each must be at least 1",
         )
     if min(asked.contexts) < 1 or room(asked) > reads:
         raise CallFailure(

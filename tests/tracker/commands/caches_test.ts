@@ -34,17 +34,33 @@ const ROWS = [
 ];
 
 Deno.test("the crossing point is the length from which on a setting surely costs less", () => {
-  assert.equal(cacheCrossing(ROWS, "decode"), 2048);
-  assert.equal(cacheCrossing(ROWS, "bytes"), 2048);
-  assert.equal(cacheCrossing(ROWS, "prefill"), null, "one pair tells nothing");
+  assert.equal(cacheCrossing(ROWS, "decode", 1), 2048);
+  assert.equal(cacheCrossing(ROWS, "bytes", 1), 2048);
+  assert.equal(cacheCrossing(ROWS, "prefill", 1), null, "one pair tells nothing");
   // Faster at one length and not at a longer one: no point from which on it is.
-  assert.equal(cacheCrossing([...ROWS, timed(8192, 0.95, 1)], "decode"), null);
-  assert.equal(cacheCrossing([timed(512, 0.5, 1), timed(1024, 0.5, 1)], "decode"), 512);
+  assert.equal(cacheCrossing([...ROWS, timed(8192, 0.95, 1)], "decode", 1), null);
+  assert.equal(cacheCrossing([timed(512, 0.5, 1), timed(1024, 0.5, 1)], "decode", 1), 512);
   assert.equal(
     crossingText("less", "full", ROWS),
     "less, beside full: is smaller from 2048 tokens on; decodes faster from 2048 tokens on; " +
       "reads the longest prompt not surely faster",
   );
+});
+
+Deno.test("the more is compared, the surer a setting must be to be called faster", () => {
+  // 24 turns without a fifth at each end: t of 15 degrees of freedom, 2.131 for one comparison.
+  const near = timed(4096, 0.88, 1); // up to 0.968
+  assert.equal(cacheCrossing([near], "decode", 1), 4096);
+  assert.equal(cacheCrossing([near], "decode", 2), 4096); // 2.490: 0.88 × 1.1 ^ 1.168 = 0.984
+  assert.equal(cacheCrossing([near], "decode", 8), null); // 3.146: 0.88 × 1.1 ^ 1.476 = 1.013
+  assert.equal(cacheCrossing([near], "bytes", 8), 4096, "bytes are counted");
+  // Three prompts: t of 2 degrees of freedom grows fast, 4.303 for one and 12.59 for eight.
+  const read = { ...near, prefill_ratio: 0.8, prefill_ratio_low: 0.7, prefill_ratio_high: 0.9 };
+  assert.equal(cacheCrossing([read], "prefill", 1), 4096);
+  assert.equal(cacheCrossing([read], "prefill", 8), null);
+  const many = ["a", "b", "c", "less"].map((setting) => ({ ...near, setting }));
+  assert.match(crossingText("less", "full", [near]), /decodes faster from 4096 tokens on/);
+  assert.match(crossingText("less", "full", many), /decodes not surely faster/);
 });
 
 Deno.test("lengths of a prompt are tokens, or thousands of 1,024", () => {

@@ -4,6 +4,7 @@ import {
   costShare,
   type ScoredCache,
   type TimedCache,
+  timesCompared,
   UsageError,
 } from "../../../core/mod.ts";
 import { parseWhole } from "../../ground/terminal/parse_values.ts";
@@ -65,10 +66,11 @@ const COSTS: Readonly<Record<CacheCost, readonly [less: string, not: string]>> =
   bytes: ["is smaller", "is no smaller after the longest prompt"],
 };
 
-/** From which length of the prompt on a setting costs less than the full cache. */
+/** From which length of the prompt on a setting costs less than the full cache; rows: of each setting beside. */
 export function crossingText(name: string, full: string, rows: readonly TimedCache[]): string {
+  const own = rows.filter(({ setting }) => setting === name);
   const said = (["bytes", "decode", "prefill"] as const).map((cost) => {
-    const from = cacheCrossing(rows, cost);
+    const from = cacheCrossing(own, cost, timesCompared(rows));
     const [less, not] = COSTS[cost];
     return from === null ? not : `${less} from ${from} tokens on`;
   });
@@ -113,8 +115,8 @@ export function cachesText(measured: MeasuredCaches): string {
       ]),
     ]),
   );
-  const crossings = [...Map.groupBy(caches, ({ setting }) => setting)]
-    .map(([name, rows]) => crossingText(name, full, rows));
+  const crossings = [...new Set(caches.map(({ setting }) => setting))]
+    .map((name) => crossingText(name, full, caches));
   return [
     ...(caches.length === 0 ? [] : [table, ""]),
     ...crossings,
@@ -125,6 +127,8 @@ export function cachesText(measured: MeasuredCaches): string {
       number(load_average, 2)
     }; ms are the setting's : those of ${full} in turn, ` +
     "their ratio with its 95 % interval",
+    `faster: where the interval that holds for all ${timesCompared(caches)} comparisons with ` +
+    "95 % lies below 1, at that length and at every longer one",
     `cache: after the last token; at most: once the prompt is read (${measured.bytes_method})`,
   ].join("\n");
 }
@@ -151,6 +155,7 @@ export async function cachesCommand(
   const [, study, trial] = TRIAL.exec(name ?? "") ?? [];
   const screen = createLiveView(standardScreen(), () => Date.now());
   await using lab = await openLab({
+    chooseRuntimes: false,
     onSetup: (line) => screen.progressLine(line),
     onEvent: screen.onEvent,
     ...(options.store === undefined ? {} : { store: options.store }),

@@ -84,6 +84,7 @@ export async function sensitivityCommand(
     whole(options.tokens, "--tokens"),
   ];
   await using lab = await openLab({
+    chooseRuntimes: false,
     onSetup: (line) => screen.progressLine(line),
     onEvent: screen.onEvent,
     ...(options.store === undefined ? {} : { store: options.store }),
