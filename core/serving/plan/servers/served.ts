@@ -83,8 +83,8 @@ export function bareAndContained(
         ...["run", "--rm", "--ipc", "host", "-p", `${LOOPBACK}:${port}:${port}`],
         ...(gpus === false ? [] : ["--gpus", "all"]),
         ...(options ?? []),
-        ...(mounts_nothing === hub_files === null ? [] : mounts(served)),
-        ...[image, ...(entry === hub_files === null ? [] : start)],
+        ...(mounts_nothing === true ? [] : mounts(served)),
+        ...[image, ...(entry === true ? [] : start)],
         // All addresses are the container's own: docker opens the port on the loopback alone.
         ...words(served, contained, ALL),
       ],
