@@ -83,21 +83,15 @@ class OnGpu(torch.Tensor):
 
 def computed(call: Any, arguments: tuple[Any, ...], named: dict[str, Any]) -> Any:
     """The call on the CPU, refused where a GPU would refuse it."""
-    tensors = [
-        one for one in tree_leaves((arguments, named)) if isinstance(one, torch.Tensor)
-    ]
+    tensors = [one for one in tree_leaves((arguments, named)) if isinstance(one, torch.Tensor)]
     there = any(isinstance(one, OnGpu) for one in tensors)
     here = [one for one in tensors if not isinstance(one, OnGpu) and one.dim() > 0]
     name = str(call)
     if there and here and name not in ACROSS:
         shapes = [tuple(one.shape) for one in here]
-        raise RuntimeError(
-            f"Expected all tensors on the same device: {name}, on the CPU {shapes}"
-        )
+        raise RuntimeError(f"Expected all tensors on the same device: {name}, on the CPU {shapes}")
     if there and isinstance(named.get("generator"), torch.Generator):
-        raise RuntimeError(
-            f"Expected a 'cuda' device type for generator but found 'cpu': {name}"
-        )
+        raise RuntimeError(f"Expected a 'cuda' device type for generator but found 'cpu': {name}")
     COUNTED[0] += there
     onto = there
     if named.get("device") is not None:
@@ -109,9 +103,7 @@ def computed(call: Any, arguments: tuple[Any, ...], named: dict[str, Any]) -> An
     made = call(*own, **words)
     if not onto:
         return made
-    made = tree_map_only(
-        torch.Tensor, lambda t: t if isinstance(t, OnGpu) else OnGpu(t), made
-    )
+    made = tree_map_only(torch.Tensor, lambda t: t if isinstance(t, OnGpu) else OnGpu(t), made)
     return return_and_correct_aliasing(call, arguments, named, made) if there else made
 
 
@@ -141,9 +133,7 @@ def pretend() -> None:
     torch.__future__.set_swap_module_params_on_conversion(True)
     torch.inference_mode = lambda mode=True: torch.no_grad()  # type: ignore[assignment, misc]
     save = safetensors.torch.save_file
-    safetensors.torch.save_file = lambda tensors, *a, **k: save(
-        on_cpu(tensors), *a, **k
-    )
+    safetensors.torch.save_file = lambda tensors, *a, **k: save(on_cpu(tensors), *a, **k)
     nothing = lambda *arguments: None  # noqa: E731
     torch.cuda._lazy_init = torch.cuda.synchronize = nothing
     torch.cuda.empty_cache = torch.cuda.reset_peak_memory_stats = nothing

@@ -131,13 +131,9 @@ def test_a_model_that_a_card_has_no_room_for_is_refused(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("pare_backends.device.run_device", lambda: "cuda:0")
-    monkeypatch.setattr(
-        torch.cuda, "mem_get_info", lambda device: (3_000_000_000, 8_000_000_000)
-    )
+    monkeypatch.setattr(torch.cuda, "mem_get_info", lambda device: (3_000_000_000, 8_000_000_000))
     monkeypatch.setattr(torch.cuda, "get_device_name", lambda device: "NVIDIA T4")
     with torch.device("meta"):
         model = torch.nn.Linear(40_000, 20_000)
-    with pytest.raises(
-        CallFailure, match=r"on NVIDIA T4: .* 3\.2 GB, and 3\.0 GB .* are free"
-    ):
+    with pytest.raises(CallFailure, match=r"on NVIDIA T4: .* 3\.2 GB, and 3\.0 GB .* are free"):
         placed(model)
