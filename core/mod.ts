@@ -1,6 +1,8 @@
 /** The public door of the core: nothing outside imports past it. */
+export * from "./contract/change.ts";
 export * from "./contract/knobs.ts";
 export * from "./contract/plugin.ts";
+export * from "./contract/runtime.ts";
 export * from "./contract/runtime_caches.ts";
 export * from "./contract/scorer.ts";
 export * from "./contract/check_scorers.ts";

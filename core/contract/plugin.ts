@@ -1,6 +1,6 @@
 import type { Action, KnobValue } from "../schemas/action.ts";
 import type { DataKind } from "../schemas/artifact.ts";
-import type { Facts, ModelFacts } from "../schemas/facts.ts";
+import type { Facts } from "../schemas/facts.ts";
 import type { GroupMember } from "../schemas/data/found_task.ts";
 import type { SampleResult } from "../schemas/measurement.ts";
 import type {
@@ -13,75 +13,14 @@ import type {
 import type { Spec } from "../schemas/spec.ts";
 import type { Trial } from "../schemas/trial.ts";
 import type { Suggesting } from "../ports.ts";
+import type { Effect, Leaves, Order, Support } from "./change.ts";
 import type { Knobs, ParamsOf, SomeParamsOf } from "./knobs.ts";
-import type { RuntimeCaches } from "./runtime_caches.ts";
+import type { Runtime } from "./runtime.ts";
 import type { Scorer, TaskScorer } from "./scorer.ts";
 import type { Consultation, Reading, TrialCost, TrialUnderWay } from "./shown.ts";
 
-/** Yes, or no with the reason that is stored and shown. */
-export type Support = { ok: true; reason?: string } | { ok: false; reason: string };
-
 /** How daring a seed strategy is. */
 export type Boldness = "conservative" | "balanced" | "aggressive";
-
-/**
- * What a method changes: an open set. In use are `linear` (linear layers), `embedding` (with the output
- * head), `norm`, `block` (whole layers), `adapter` and `cache`.
- */
-export type Part = string;
-
-/**
- * What an action does to a part, as far as actions before and after it care: its weights stay floats
- * (`trains`), many become zero (`prunes`), some go (`resizes`), they become integers on a grid
- * (`rounds`), what is stored gets a shorter code (`encodes`), or the part is no weights but what the
- * model keeps while it runs (`caches`).
- */
-export const EFFECTS = ["trains", "prunes", "resizes", "rounds", "encodes", "caches"] as const;
-export type Effect = (typeof EFFECTS)[number];
-
-/** What an action may follow and precede on a part that both change: effects, never names. */
-export interface Order {
-  readonly effect: Effect;
-  /** Effects that an earlier action may have had on the part. */
-  readonly follows: readonly Effect[];
-  /** Effects that a later action may have on it. */
-  readonly precedes: readonly Effect[];
-  /** Why, as the end of a refusal: "it works on float weights and leaves integers". */
-  readonly reason: string;
-}
-
-/**
- * How weights are stored: what a runtime must be able to hold. `form` names a form plugin; whatever
- * else it says is that form's own (`plugins/forms`).
- */
-export interface StoredForm {
-  readonly form: string;
-}
-
-/** What an action does to one part. */
-export interface Change {
-  readonly part: Part;
-  readonly effect: Effect;
-  /** How the part is stored afterwards; null: as floats, or there are no weights. */
-  readonly form: StoredForm | null;
-  /**
-   * The least cosine with their source's that sound weights of the part can have: it finds broken
-   * files, judging is the evaluation's work. Null: they cannot be compared, as shapes change.
-   */
-  readonly least_cosine: number | null;
-  /**
-   * What to know of the speed in a runtime that computes with all of it as if nothing had been left
-   * out, as a sentence without a full stop. Absent: nothing is to be said.
-   */
-  readonly no_faster?: string;
-}
-
-/** What an action leaves behind. */
-export interface Leaves {
-  readonly changes: readonly Change[];
-  /** The model afterwards, by formula: what the next action of a chain meets. */
-  readonly model: ModelFacts;
-}
 
 /** How a trial ended, as far as what to try next depends on it: quality fell too far, or did not. */
 export type Finding = "lost" | "kept";
@@ -307,65 +246,6 @@ export interface Sampler {
   propose(context: SearchContext): Answer | null | Promise<Answer | null>;
 }
 
-/** What a runtime makes of an artifact to load it: `make.py` of its Python folder does. */
-export interface RuntimeForm {
-  /** Folder under `python-backends/envs/` in which it is made. */
-  readonly environment: string;
-  /**
-   * Whose it is: every model's of one architecture, as it holds no weights, or one artifact's. It is
-   * kept for those that share it; of an artifact, only a baseline's is kept.
-   */
-  readonly shared: "architecture" | "artifact";
-}
-
-/** A part of a model that a runtime is to hold: its form, null for floats, its weights, their bytes as stored. */
-export interface HeldPart {
-  readonly form: StoredForm | null;
-  readonly weights: number;
-  readonly stored_bytes: number;
-}
-
-/**
- * What executes an artifact for a speed or memory figure. Its Python half is the folder of the same
- * name under `pare_backends/runtimes/`, with "_" for each dot.
- */
-export interface Runtime {
-  readonly kind: "runtime";
-  readonly name: string;
-  readonly summary: string;
-  readonly needs: { readonly environment: string; readonly gpu: boolean };
-  /**
-   * A third party's Python half: absolute path of the folder with `session.py` and, for a form of its
-   * own, `make.py`, `logits.py` and `model.py`. Its `envs/` are as those of an agent's `python_dir`.
-   */
-  readonly python_dir?: string;
-  /** What it loads in the place of a checkpoint; null: it loads the checkpoint itself. */
-  readonly form: RuntimeForm | null;
-  /** Whether it can run this model on this machine, and why not. */
-  supports(facts: Facts): Support;
-  /** Of weights that are all floats, its own first: the original is timed in each. Absent: in none. */
-  precisions?(facts: Facts): readonly string[];
-  /** The format of `pare convert` that its users load; absent: they load the checkpoint. */
-  readonly loads?: string;
-  /** The weight formats that it computes with, in one line. */
-  readonly formats: string;
-  /** What it does to stored formats in place of running them, such as "multiplies packed weights out
-   * to float32": their speed there is emulated, and latency is then no objective. Absent: nothing. */
-  readonly emulates?: string;
-  /** Whether it can run what an action leaves, and why not: asked before any work. */
-  holds(change: Change, facts: Facts): Support;
-  /** Whether it gains by a change that others do not, such as zeros or its own blocks; absent: never. */
-  skips?(change: Change): boolean;
-  /** Bytes that reading a part once takes, as it holds the part; absent: nobody can tell beforehand. */
-  reads?(part: HeldPart): number;
-  /** How it keeps keys and values, where that can be set: `pare caches` measures it. */
-  readonly caches?: RuntimeCaches;
-  /** Why `pare serve` cannot ask it for the next token's probabilities, as a clause; absent: it can. */
-  readonly unserved?: string;
-  /** Larger is preferred where several fit and none was timed; below 10: only where it is asked for. */
-  readonly preference: number;
-}
-
 export type Plugin = Method | Agent | Task | Scorer | Sampler | Runtime | Form;
 
 /** Returns its argument; types its parameters by the knobs that declare them. */
@@ -393,9 +273,4 @@ export function defineTask(task: Omit<Task, "kind">): Task {
 /** Returns its argument; lets TypeScript check a sampler where it is written. */
 export function defineSampler(sampler: Omit<Sampler, "kind">): Sampler {
   return { kind: "sampler", ...sampler };
-}
-
-/** Returns its argument; lets TypeScript check a runtime where it is written. */
-export function defineRuntime(runtime: Omit<Runtime, "kind">): Runtime {
-  return { kind: "runtime", ...runtime };
 }

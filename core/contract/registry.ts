@@ -4,16 +4,9 @@ import { paramsSchema, resolvedSchema } from "./knobs.ts";
 import { checkTaskScorers } from "./check_scorers.ts";
 import type { Scorer } from "./scorer.ts";
 import { unknownMethod } from "./unknown_method.ts";
-import {
-  type Agent,
-  EFFECTS,
-  type Form,
-  type Method,
-  type Plugin,
-  type Runtime,
-  type Sampler,
-  type Task,
-} from "./plugin.ts";
+import { EFFECTS } from "./change.ts";
+import type { Agent, Form, Method, Plugin, Sampler, Task } from "./plugin.ts";
+import type { Runtime } from "./runtime.ts";
 
 /** A plugin with the file or specifier that it came from, for messages. */
 export interface LoadedPlugin {

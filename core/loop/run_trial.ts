@@ -8,7 +8,7 @@ import { protocolMismatch } from "../evidence/protocol.ts";
 import { compareQuality, withAggregates } from "../evidence/quality.ts";
 import { taskDrops } from "../evidence/task_limits.ts";
 import { rewardOf } from "../front/reward.ts";
-import type { Leaves } from "../contract/plugin.ts";
+import type { Leaves } from "../contract/change.ts";
 import { isDrawn, poweredGate, poweredQuality } from "../evidence/powered_quality.ts";
 import { FULL, LIKELIHOOD_RUNG } from "../schemas/fidelity.ts";
 import { higherRung, isLikelihoodRung } from "../schemas/rungs.ts";

@@ -1,4 +1,5 @@
-import type { Runtime, Sampler } from "../contract/plugin.ts";
+import type { Sampler } from "../contract/plugin.ts";
+import type { Runtime } from "../contract/runtime.ts";
 import type {
   Ask,
   Backend,

@@ -1,5 +1,6 @@
 import type { Knob, Knobs } from "../contract/knobs.ts";
-import type { Effect, Method } from "../contract/plugin.ts";
+import type { Effect } from "../contract/change.ts";
+import type { Method } from "../contract/plugin.ts";
 import type { KnobValue } from "../schemas/action.ts";
 import type { Facts } from "../schemas/facts.ts";
 import type { AgentMethod } from "../strategies/resolve_action.ts";

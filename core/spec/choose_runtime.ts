@@ -1,4 +1,4 @@
-import type { Runtime } from "../contract/plugin.ts";
+import type { Runtime } from "../contract/runtime.ts";
 import { unknownName, UsageError } from "../errors.ts";
 import type { Facts } from "../schemas/facts.ts";
 import type { RunRequest } from "../schemas/request.ts";

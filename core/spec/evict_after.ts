@@ -1,4 +1,4 @@
-import type { Support } from "../contract/plugin.ts";
+import type { Support } from "../contract/change.ts";
 import type { ResolvedAction } from "../schemas/action.ts";
 import type { EvictAfter, Facts } from "../schemas/facts.ts";
 import type { RunRequest } from "../schemas/request.ts";

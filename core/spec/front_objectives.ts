@@ -1,4 +1,5 @@
-import type { Method, Runtime, Task } from "../contract/plugin.ts";
+import type { Method, Task } from "../contract/plugin.ts";
+import type { Runtime } from "../contract/runtime.ts";
 import { UsageError } from "../errors.ts";
 import { askedFront } from "../metrics/asked_front.ts";
 import { knownMetric, type Metric } from "../metrics/metric_table.ts";

@@ -1,6 +1,7 @@
 import { METRICS } from "../metrics/metric_table.ts";
 import { qualityMetric } from "../evidence/quality.ts";
-import type { Agent, Runtime, Task } from "../contract/plugin.ts";
+import type { Agent, Task } from "../contract/plugin.ts";
+import type { Runtime } from "../contract/runtime.ts";
 import { UsageError } from "../errors.ts";
 import type { Facts } from "../schemas/facts.ts";
 import { isDecisive } from "../schemas/fidelity.ts";

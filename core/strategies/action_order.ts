@@ -1,4 +1,5 @@
-import type { Effect, Method, Part, Support } from "../contract/plugin.ts";
+import type { Effect, Part, Support } from "../contract/change.ts";
+import type { Method } from "../contract/plugin.ts";
 
 const PAST: Record<Effect, string> = {
   trains: "trained",

@@ -1,4 +1,4 @@
-import type { Leaves } from "../contract/plugin.ts";
+import type { Leaves } from "../contract/change.ts";
 import type { ResolvedAction } from "../schemas/action.ts";
 import type { Facts, ModelFacts } from "../schemas/facts.ts";
 import { metAfter } from "./met_facts.ts";

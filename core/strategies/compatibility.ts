@@ -1,4 +1,5 @@
-import type { Method, Part, Support } from "../contract/plugin.ts";
+import type { Part, Support } from "../contract/change.ts";
+import type { Method } from "../contract/plugin.ts";
 import type { ResolvedAction } from "../schemas/action.ts";
 import type { Facts, ModelFacts } from "../schemas/facts.ts";
 import { checkOrder } from "./action_order.ts";

@@ -1,4 +1,5 @@
-import type { Change, Runtime, Support } from "../contract/plugin.ts";
+import type { Change, Support } from "../contract/change.ts";
+import type { Runtime } from "../contract/runtime.ts";
 import type { ResolvedAction } from "../schemas/action.ts";
 import type { Facts } from "../schemas/facts.ts";
 import type { AgentMethod } from "./resolve_action.ts";

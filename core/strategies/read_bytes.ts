@@ -1,4 +1,5 @@
-import type { Part, Runtime, StoredForm } from "../contract/plugin.ts";
+import type { Part, StoredForm } from "../contract/change.ts";
+import type { Runtime } from "../contract/runtime.ts";
 import type { ResolvedAction } from "../schemas/action.ts";
 import type { Facts, ModelFacts } from "../schemas/facts.ts";
 import { chainOf, type Link } from "./chain.ts";

@@ -1,5 +1,6 @@
 import { resolvedSchema } from "../contract/knobs.ts";
-import type { Agent, Effect, Recovery, SearchContext } from "../contract/plugin.ts";
+import type { Effect } from "../contract/change.ts";
+import type { Agent, Recovery, SearchContext } from "../contract/plugin.ts";
 import { isQuality } from "../evidence/constraints.ts";
 import type { Action, ResolvedAction } from "../schemas/action.ts";
 import type { Answer } from "../schemas/proposal.ts";

@@ -1,5 +1,7 @@
 import { type Knob, type Knobs, paramsSchema, resolvedSchema } from "../contract/knobs.ts";
-import type { Method, Runtime, Support } from "../contract/plugin.ts";
+import type { Support } from "../contract/change.ts";
+import type { Method } from "../contract/plugin.ts";
+import type { Runtime } from "../contract/runtime.ts";
 import { unknownMethod } from "../contract/unknown_method.ts";
 import { unknownName, UsageError } from "../errors.ts";
 import type { Action, KnobValue, Origin, ResolvedAction, ResolvedKnob } from "../schemas/action.ts";

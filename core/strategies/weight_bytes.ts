@@ -1,4 +1,4 @@
-import type { Part } from "../contract/plugin.ts";
+import type { Part } from "../contract/change.ts";
 import type { ModelFacts } from "../schemas/facts.ts";
 
 /** Bytes of a model's parts as they are stored, by formula. */

@@ -1,4 +1,5 @@
-import type { Change, Runtime } from "../../contract/plugin.ts";
+import type { Change } from "../../contract/change.ts";
+import type { Runtime } from "../../contract/runtime.ts";
 import { comparableStudy } from "../../front/comparable.ts";
 import { frontOf } from "../../front/objectives.ts";
 import { timingKey } from "../../resume/replay.ts";

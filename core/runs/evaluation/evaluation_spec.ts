@@ -1,4 +1,4 @@
-import type { Runtime } from "../../contract/plugin.ts";
+import type { Runtime } from "../../contract/runtime.ts";
 import { UsageError } from "../../errors.ts";
 import type { Endpoint } from "../../schemas/endpoint.ts";
 import type { Facts } from "../../schemas/facts.ts";
