@@ -17,6 +17,7 @@ export const evaluation = defineKind("evaluation", plan, {
   shown: {
     parts: [
       "evaluated",
+      "own",
       "scores",
       "missing",
       "alerts",
@@ -31,7 +32,7 @@ export const evaluation = defineKind("evaluation", plan, {
   },
   spec: (request, facts, plugins) =>
     evaluationSpec(request, request.evaluation.endpoint, facts, plugins),
-  asks: ({ evaluation }) => evaluation,
+  asks: ({ evaluation: { configuration: _, ...asking } }) => asking,
   drive: runEvaluation,
   choose: () => null,
 });

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { unknownName, UsageError } from "../../errors.ts";
+import { sectionOf } from "./sections.ts";
 
 /** Ways to take samples of several datasets. */
 const STRATEGIES = ["stratified", "random", "sequential", "weighted"] as const;
@@ -10,6 +11,7 @@ const share = z.number().min(0).max(1);
 /** Fields that every dataset has. */
 const common = {
   weight: z.number().positive().default(1).describe("of its score in the overall one"),
+  section: z.string().min(1).optional().describe("that it counts for; default: its type's own"),
   shuffle: z.boolean().default(false).describe("drawn by the seed; else the first ones"),
   limit: Count.optional().describe("samples at most"),
   limit_per_task: Count.optional().describe("samples of each of its tasks at most"),
@@ -85,6 +87,7 @@ export const DATASET_TYPES = Object.keys(TYPES);
 export interface DatasetEntry {
   readonly type: string;
   readonly weight: number;
+  readonly section?: string;
   readonly shuffle: boolean;
   readonly limit?: number;
   readonly limit_per_task?: number;
@@ -107,6 +110,9 @@ const Fields = z.strictObject({
   name: z.string().min(1),
   version: z.union([z.string(), z.number()]).default("1.0").transform(String),
   datasets: z.array(z.looseObject({ type: z.string().min(1) })).min(1),
+  sections: z.record(z.string().min(1), z.number().positive()).default({}).describe(
+    "weights of sections in the overall score; default: the sums of their datasets' weights",
+  ),
   sampling: SamplingFields.prefault({}),
   llm_eval: Judge.optional(),
   timeout_seconds: z.number().positive().default(300),
@@ -179,5 +185,8 @@ export function readEvaluationConfig(document: unknown): EvaluationConfig {
       `Cannot take the dataset "${twice.type}" twice: name its parts in one entry`,
     );
   }
+  const sections = entries.map(({ type, section }) => section ?? sectionOf(type));
+  const strange = Object.keys(rest.sections).find((name) => !sections.includes(name));
+  if (strange !== undefined) throw new UsageError(unknownName("section", strange, sections));
   return { ...rest, datasets: entries };
 }

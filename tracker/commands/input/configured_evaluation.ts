@@ -12,6 +12,8 @@ import {
 } from "../../../core/serving/evaluation/evaluation_config.ts";
 import { EVALUATION_PRESETS } from "../../../core/serving/evaluation/presets.ts";
 import { quotasOf } from "../../../core/serving/evaluation/quotas.ts";
+import { sectionOf } from "../../../core/serving/evaluation/sections.ts";
+import type { Configuration } from "../../../core/runs/evaluation/configuration.ts";
 import { type AskedScenario, readScenario } from "../../../core/serving/evaluation/scenario.ts";
 import { textTable } from "../../show/terminal/table.ts";
 
@@ -50,6 +52,8 @@ function readDocument(path: string): unknown {
 /** An evaluation that a configuration asks for, as far as it can be had here. */
 export interface ConfiguredEvaluation {
   readonly config: EvaluationConfig;
+  /** What the study keeps of it. */
+  readonly configuration: Configuration;
   /** Fields of the study; a weighted total is given out to the datasets beforehand. */
   readonly study: Partial<StudyRequestInput>;
   /** What is asked of what, and what is left out, to be printed before anything begins. */
@@ -101,9 +105,23 @@ export function configuredEvaluation(
     samples === null ? "all" : String(samples),
     weight.toFixed(3),
   ]);
+  const reason = "no plugin here has it";
+  const configuration: Configuration = {
+    eval_config: name,
+    name: config.name,
+    num_tasks: config.sampling.total_limit ?? null,
+    datasets: datasets.map(({ type, weight, section }) => ({
+      dataset: type,
+      weight,
+      section: section ?? sectionOf(type),
+    })),
+    section_weights: config.sections,
+    left_out: out.map((dataset) => ({ dataset, reason })),
+  };
   const { document: _, ...participant } = scenario ?? { document: {} };
   return {
     config,
+    configuration,
     ...(scenario === undefined ? {} : { participant }),
     study: {
       dataset: datasets.map(({ type }) => type).join(","),

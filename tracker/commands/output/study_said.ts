@@ -103,7 +103,9 @@ export function conclude(
   const unsafe = unsafeSentence(view);
   if (unsafe !== null) console.log(`\n${unsafe}`);
   if (kindOf(view.request).shown.rows === "scores") {
+    const own = ownOf(view.request).ended(view, dirname(files.html));
     console.log(`\n${evaluationText(view, message)}`);
+    if (own !== null) console.log(`\n${own}`);
     console.log(`Report          ${files.html}\nResults (JSON)  ${files.results}`);
     return;
   }

@@ -2,6 +2,7 @@ import { existsSync, statSync } from "node:fs";
 import { resolve } from "node:path";
 import process from "node:process";
 import { baseUrl, type StudyRequestInput, UsageError } from "../../../core/mod.ts";
+import type { Configuration } from "../../../core/runs/evaluation/configuration.ts";
 import { parseDuration, parsePositive, parseWhole } from "../../ground/terminal/parse_values.ts";
 import { runStudyCommand, type StudyCommandOptions } from "./run.ts";
 import type { ConfiguredEvaluation } from "../input/configured_evaluation.ts";
@@ -102,6 +103,7 @@ export function evaluationFromOptions(
   options: EvaluateOptions,
   variables: Variables,
   configured: Partial<StudyRequestInput> = {},
+  configuration?: Configuration,
 ) {
   const endpoint = endpointOf(options, variables);
   const judge = judgeOf(options);
@@ -125,6 +127,7 @@ export function evaluationFromOptions(
       ...(endpoint === undefined ? {} : { endpoint }),
       ...(judge === undefined ? {} : { judge }),
       chat_template: options.chatTemplate ?? false,
+      ...(configuration === undefined ? {} : { configuration }),
     },
   });
 }
@@ -180,6 +183,11 @@ export async function evaluateCommand(options: EvaluateOptions): Promise<void> {
     ...(judged ? { judgeModel: llm_eval.model! } : {}),
     ...asked,
   };
-  const request = evaluationFromOptions(settled, Deno.env.toObject(), found.study);
+  const request = evaluationFromOptions(
+    settled,
+    Deno.env.toObject(),
+    found.study,
+    found.configuration,
+  );
   await runStudyCommand({ ...settled, yes: true }, (lab) => lab.open(request));
 }

@@ -1,10 +1,15 @@
 import type { RunRequest } from "../../../core/mod.ts";
+import { evaluationShown } from "../evaluation/shown.ts";
 import { stagesShown } from "../stages/shown.ts";
 import { sweepShown } from "../sweep/shown.ts";
 import type { OwnShown } from "./own_shown.ts";
 
 /** By the names of kinds of run, the one place of the tracker that has them; most show nothing of their own. */
-const OWN: Readonly<Record<string, OwnShown>> = { stages: stagesShown, sweep: sweepShown };
+const OWN: Readonly<Record<string, OwnShown>> = {
+  evaluation: evaluationShown,
+  stages: stagesShown,
+  sweep: sweepShown,
+};
 
 const NOTHING: OwnShown = { blocks: () => [], files: () => ({}), ended: () => null };
 

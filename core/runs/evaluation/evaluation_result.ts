@@ -1,0 +1,122 @@
+import { wilsonInterval } from "../../evidence/statistics.ts";
+import { weightedMean } from "../../evidence/strata.ts";
+import { isShare } from "../../metrics/metric_table.ts";
+import type { Configuration } from "./configuration.ts";
+import type { Measurement } from "../../schemas/measurement.ts";
+import type { TaskPlan } from "../../schemas/spec.ts";
+import { ownRow } from "../../evidence/quality.ts";
+import { sectionOf } from "../../serving/evaluation/sections.ts";
+
+/** A score with what it rests on: none is told without. */
+export interface Score {
+  /** From 0 to 1. */
+  readonly score: number;
+  /** Samples. */
+  readonly n: number;
+  /** 95 %, of the same scale. */
+  readonly interval: readonly [number, number];
+  /** Share of what it is a part of: the weights of all parts that were measured add up to 1. */
+  readonly weight: number;
+}
+
+/** Scores of a configuration, by dataset, by section, and of all. */
+export interface ConfiguredScores {
+  readonly overall: Score;
+  readonly sections: Readonly<Record<string, Score>>;
+  /** The weight of each is its share of its section. */
+  readonly datasets: Readonly<Record<string, Score>>;
+  readonly left_out: readonly { readonly dataset: string; readonly reason: string }[];
+}
+
+/**
+ * Wilson's interval of a mean of scores from 0 to 1, with as many samples as its standard error says
+ * that it is worth, n at most: right for right or wrong, too wide for scores between.
+ */
+export function scoreInterval(
+  { value, n, standard_error }: Pick<Measurement, "value" | "n" | "standard_error">,
+): [number, number] {
+  const spread = value * (1 - value);
+  const worth = standard_error === null || !(standard_error > 0) || spread <= 0
+    ? n
+    : Math.min(n, 1 + spread / standard_error ** 2);
+  return wilsonInterval(value, worth);
+}
+
+/**
+ * The weighted mean of independent scores. Its interval joins theirs by their distances from the
+ * scores (MOVER; Zou and Donner 2008), so that no part that is all right counts as certain.
+ */
+function meanScore(parts: readonly Score[], weight: number): Score {
+  const total = parts.reduce((sum, part) => sum + part.weight, 0);
+  const score = weightedMean(parts.map((part) => ({ value: part.score, weight: part.weight })));
+  const away = (end: 0 | 1) =>
+    Math.hypot(...parts.map((part) => part.weight / total * (part.interval[end] - part.score)));
+  return {
+    score,
+    n: parts.reduce((sum, part) => sum + part.n, 0),
+    interval: [Math.max(0, score - away(0)), Math.min(1, score + away(1))],
+    weight,
+  };
+}
+
+/** The name by which a configuration knows a task: one of lm-eval's may have a prefix here. */
+const plainName = (task: string) => task.replace(/^lm_eval:/, "");
+
+/** Parts with weights that add up to 1. */
+function inShares<T extends Score>(parts: readonly (readonly [string, T])[]): [string, T][] {
+  const total = parts.reduce((sum, [, { weight }]) => sum + weight, 0);
+  return parts.map(([name, part]) => [name, { ...part, weight: part.weight / total }]);
+}
+
+/**
+ * Scores of what was measured; what was not is left out with its reason, and the weights of the
+ * others are made anew. Null: nothing has a score from 0 to 1.
+ */
+export function configuredScores(
+  { datasets, section_weights, left_out }: Pick<
+    Configuration,
+    "datasets" | "section_weights" | "left_out"
+  >,
+  tasks: readonly Pick<TaskPlan, "task" | "metric" | "weight">[],
+  measurements: readonly Measurement[],
+  reasons: Readonly<Record<string, string>> = {},
+): ConfiguredScores | null {
+  const out = [...left_out];
+  const found: { name: string; section: string; score: Score }[] = [];
+  const met = new Set<string>();
+  for (const plan of tasks) {
+    const name = plainName(plan.task);
+    const entry = datasets.find(({ dataset }) => dataset === name);
+    met.add(name);
+    const row = ownRow(measurements, plan);
+    if (row === undefined || row.n < 1 || !isShare(row.metric) || !Number.isFinite(row.value)) {
+      const reason = row === undefined
+        ? reasons[plan.task] ?? "it was not measured"
+        : `its figure is no score from 0 to 1 but ${row.metric}`;
+      out.push({ dataset: name, reason });
+      continue;
+    }
+    const { value: score, n } = row;
+    const weight = entry?.weight ?? plan.weight ?? 1;
+    const section = entry?.section ?? sectionOf(name);
+    found.push({ name, section, score: { score, n, interval: scoreInterval(row), weight } });
+  }
+  for (const [task, reason] of Object.entries(reasons)) {
+    if (!met.has(plainName(task))) out.push({ dataset: plainName(task), reason });
+  }
+  if (found.length === 0) return null;
+  const sections = [...Map.groupBy(found, ({ section }) => section)].map(([name, own]) => {
+    const sum = own.reduce((all, { score }) => all + score.weight, 0);
+    const parts = own.map(({ score }) => score);
+    return [name, meanScore(parts, section_weights[name] ?? sum)] as const;
+  });
+  const shares = [...Map.groupBy(found, ({ section }) => section).values()].flatMap((own) =>
+    inShares(own.map(({ name, score }) => [name, score] as const))
+  );
+  return {
+    overall: meanScore(sections.map(([, part]) => part), 1),
+    sections: Object.fromEntries(inShares(sections)),
+    datasets: Object.fromEntries(shares),
+    left_out: out,
+  };
+}

@@ -1,0 +1,15 @@
+/** Parts of an overall score, in the order in which they are told, and the datasets of each. */
+const SECTIONS: readonly { readonly section: string; readonly datasets: readonly string[] }[] = [
+  { section: "knowledge", datasets: ["bizfinbench", "prbench"] },
+  { section: "analysis", datasets: ["synthetic", "gdpval"] },
+  { section: "options", datasets: ["options"] },
+  { section: "crypto", datasets: ["crypto"] },
+];
+
+/** Of a dataset that no section names and whose entry names none. */
+const OTHERS = "general";
+
+/** The section that a dataset's type counts for, where its entry names none. */
+export function sectionOf(type: string): string {
+  return SECTIONS.find(({ datasets }) => datasets.includes(type))?.section ?? OTHERS;
+}
