@@ -12,8 +12,8 @@ import { readSeconds, unknownSeconds } from "./seconds.ts";
 import { allOf } from "./set_up.ts";
 
 const SOURCES = ["core", "plugins", "python-backends", "tracker", "tests"];
-/** One for each lane of two cores. */
-const PYTHON_PARTS = 2;
+/** More than lanes: a part that failed beside others is short enough to be run again alone. */
+const PYTHON_PARTS = 4;
 /** Seconds that a process takes before its first test. */
 const START_SECONDS = 2;
 /** torch and transformers are imported. */
