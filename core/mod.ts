@@ -20,6 +20,9 @@ export type { LoadMeasured, LoadRequest, LoadSummary } from "./serving/load/sche
 export * from "./serving/diagnosis/diagnose.ts";
 export type * from "./serving/diagnosis/diagnosis.ts";
 export * from "./runs/search/run_search.ts";
+export { cacheBytesAt, recipeCacheBytes } from "./caches/cache_at.ts";
+export { checkContext, contextWords } from "./spec/context_asked.ts";
+export { layerCaches } from "./caches/layer_caches.ts";
 export * from "./errors.ts";
 export * from "./metrics/asked_front.ts";
 export * from "./metrics/metric_table.ts";
@@ -160,6 +163,7 @@ export * from "./search/surrogate/surrogate.ts";
 export * from "./search/tpe/tpe.ts";
 export * from "./strategies/action_order.ts";
 export * from "./strategies/beforehand.ts";
+export { setsCache, withPolicy } from "./strategies/cache_policies.ts";
 export * from "./strategies/chain.ts";
 export * from "./tasks/choose_samples.ts";
 export * from "./tasks/choose_tasks.ts";

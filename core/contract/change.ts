@@ -55,6 +55,22 @@ export interface Change {
   readonly no_faster?: string;
 }
 
+/** What stays of the keys and values of a prompt, in the layers that keep every token. */
+export interface KeptCache {
+  /** Tokens that a head keeps, mean over those layers. */
+  readonly tokens: number;
+  /** How often each is kept: once, or once for each query head of a group. */
+  readonly copies: number;
+  /** Those of them that are codes, and bits of a value with its scales; absent: none are. */
+  readonly coded?: {
+    readonly tokens: number;
+    readonly key_bits: number;
+    readonly value_bits: number;
+  };
+  /** Bytes that are noted beside each token of a head, such as a score; absent: none. */
+  readonly noted_bytes?: number;
+}
+
 /** What an action leaves behind. */
 export interface Leaves {
   readonly changes: readonly Change[];

@@ -13,7 +13,7 @@ import type {
 import type { Spec } from "../schemas/spec.ts";
 import type { Trial } from "../schemas/trial.ts";
 import type { Suggesting } from "../ports.ts";
-import type { Effect, Leaves, Order, Support } from "./change.ts";
+import type { Effect, KeptCache, Leaves, Order, Support } from "./change.ts";
 import type { Knobs, ParamsOf, SomeParamsOf } from "./knobs.ts";
 import type { Runtime } from "./runtime.ts";
 import type { Scorer, TaskScorer } from "./scorer.ts";
@@ -85,6 +85,8 @@ export interface Method<K extends Knobs = Knobs> {
   next(params: ParamsOf<K>, finding: Finding, facts: Facts): ParamsOf<K> | null;
   /** Of the cache: knobs that keep so many tokens a head; below 1, that share of a prompt. */
   keeping?(budget: number): SomeParamsOf<K> | { readonly refused: string };
+  /** Of the cache: what stays of a prompt of so many tokens; absent: what `leaves` says. */
+  keeps?(params: ParamsOf<K>, tokens: number, facts: Facts): KeptCache;
   /** Rough seconds for this model here; the loop asks before it spends a budget. */
   estimateSeconds(params: ParamsOf<K>, facts: Facts): number;
   /** Host or GPU bytes that it needs at its peak: checked before any work. */

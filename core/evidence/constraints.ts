@@ -42,7 +42,7 @@ export function checkConstraints(
   tasks: readonly TaskDrop[] = [],
   baseline: readonly Measurement[] = [],
 ): ConstraintVerdict[] {
-  const { max_size_gb, max_latency_ms, max_vram_gb } = spec.constraints;
+  const { max_size_gb, max_latency_ms, max_vram_gb, max_kv_gb = null } = spec.constraints;
   const verdicts = [qualityVerdict(spec, quality), ...taskVerdicts(spec, tasks)];
   const add = (
     constraint: string,
@@ -54,7 +54,11 @@ export function checkConstraints(
   };
   add("max_size_gb", max_size_gb, latest(measurements, "size_bytes"), GIGABYTE);
   add("max_latency_ms", max_latency_ms, latest(measurements, "latency_ms", spec.runtime));
-  add("max_vram_gb", max_vram_gb, memoryRow(measurements, facts), GIGABYTE);
+  const memory = spec.context_tokens === undefined
+    ? memoryRow(measurements, facts)
+    : latest(measurements, "memory_bytes_at_context");
+  add("max_vram_gb", max_vram_gb, memory, GIGABYTE);
+  add("max_kv_gb", max_kv_gb, latest(measurements, "kv_bytes_at_context"), GIGABYTE);
   return [...verdicts, ...goalVerdicts(spec, baseline, measurements, quality)];
 }
 

@@ -88,11 +88,18 @@ export function rewardOfTrial(
   });
 }
 
+/** Memory where a context is asked for. */
+const AT_CONTEXT = "memory_bytes_at_context";
+/** Bytes of caches, and of weights with them, which the baseline has as every trial has them. */
+const OF_CACHES: readonly string[] = [AT_CONTEXT, "kv_bytes_at_context", "context_kv_bytes"];
+
 /** The metrics of a term that the front names; where it names none, the first of them all. */
-function metricsOf(name: WeightName, { objectives }: Spec): readonly Metric[] {
+function metricsOf(name: WeightName, { objectives, context_tokens }: Spec): readonly Metric[] {
   const all = METRICS.filter(({ weight }) => weight === name);
   const named = all.filter((one) => objectives.some(({ metric }) => metric === one.name));
-  return named.length > 0 ? named : all.slice(0, 1); // every weight is some metric's
+  if (named.length > 0) return named;
+  const counted = context_tokens === undefined ? [] : all.filter((one) => one.name === AT_CONTEXT);
+  return counted.length > 0 ? counted : all.slice(0, 1); // every weight is some metric's
 }
 
 /** What a term is, or what stands for it where the trial's is unknown. */
@@ -230,7 +237,7 @@ function distanceShare(
 
 function bytesRatio(metric: Metric, input: RewardInput): Ratio {
   if (metric.name === "size_bytes") return sizeRatio(input);
-  if (metric.name !== "context_kv_bytes") return memoryRatio(input);
+  if (!OF_CACHES.includes(metric.name)) return memoryRatio(input);
   const last = (rows: readonly Measurement[]) =>
     rows.findLast((row) => row.metric === metric.name && row.task === null);
   return over(last(input.measurements), last(input.baseline), metric.words);

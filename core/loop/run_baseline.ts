@@ -4,7 +4,7 @@ import { FULL } from "../schemas/fidelity.ts";
 import { withinTime } from "./budget.ts";
 import { addMeasurements, closeTrial, endingOf, openTrial } from "./draft.ts";
 import { evaluate, measureSpeed } from "./run_trial.ts";
-import { baselineSize } from "./size.ts";
+import { baselineSize, sizesAtContext } from "./size.ts";
 import { cancelled, type Stop, timeIsUp } from "./stop.ts";
 import { baselineOf, type Draft, type Ending, record, type Study } from "./study.ts";
 
@@ -20,7 +20,8 @@ export async function ensureBaseline(study: Study): Promise<Stop | null> {
   const { trial_id, study_id } = draft.trial;
   const artifact = study.input.baseline;
   await record(study, { type: "artifact_written", study_id, trial_id, artifact, cached: false });
-  await addMeasurements(study, draft, [baselineSize(artifact, study.input.facts)]);
+  const size = baselineSize(artifact, study.input.facts);
+  await addMeasurements(study, draft, [size, ...sizesAtContext(size, [], study)]);
   const ended = await withinTime(study, () => measure(study, draft));
   if (ended === null) {
     setReward(study, draft);

@@ -22,7 +22,7 @@ import type { ConstraintVerdict, GateDecision, Trial } from "../schemas/trial.ts
 import { readRung } from "./rungs/look_ahead.ts";
 import { addMeasurements, callBackend, endingOf, hintOf, notANumber } from "./draft.ts";
 import { alertOfFindings, alertOfNaN, endOfRefused } from "./health_alerts.ts";
-import { trialSize, withContexts } from "./size.ts";
+import { sizesAtContext, trialSize, withContexts } from "./size.ts";
 import {
   addGate,
   baselineOf,
@@ -45,7 +45,9 @@ export async function applyNext(study: Study, draft: Draft): Promise<Ending | nu
   const action = draft.trial.actions[draft.trial.artifact_ids.length];
   const ended = action === undefined ? null : await applyAction(study, draft, action);
   if (ended === null && isWhole(draft)) {
-    await addMeasurements(study, draft, [trialSize(draft.artifact, study.input)]);
+    const size = trialSize(draft.artifact, study.input);
+    const { actions } = draft.trial;
+    await addMeasurements(study, draft, [size, ...sizesAtContext(size, actions, study)]);
   }
   return ended;
 }

@@ -1,10 +1,14 @@
 import { knownMetric } from "../metrics/metric_table.ts";
 import { overAllTasks } from "../distance/distance_rows.ts";
+import { recipeCacheBytes } from "../caches/cache_at.ts";
 import type { Evaluation } from "../ports.ts";
+import type { ResolvedAction } from "../schemas/action.ts";
 import type { Artifact } from "../schemas/artifact.ts";
 import type { Facts } from "../schemas/facts.ts";
 import { FULL } from "../schemas/fidelity.ts";
 import type { Measurement } from "../schemas/measurement.ts";
+import type { Spec } from "../schemas/spec.ts";
+import type { AgentMethod } from "../strategies/resolve_action.ts";
 
 /** The size that counts: bytes of the weight files on disk. */
 export function sizeOf(artifact: Artifact): Measurement {
@@ -63,6 +67,33 @@ export function trialSize(
     method:
       `the baseline's weights (${weights.method}), and ${own} bytes of the setting's own file`,
   };
+}
+
+/**
+ * What keys and values take at the study's context, and with the weights of `size`: by formula, from the
+ * config's layers and what the recipe's policy keeps. Nothing where no context was asked for.
+ */
+export function sizesAtContext(
+  size: Measurement,
+  actions: readonly ResolvedAction[],
+  { spec: { context_tokens }, input: { methods, facts } }: {
+    readonly spec: Pick<Spec, "context_tokens">;
+    readonly input: { readonly methods: readonly AgentMethod[]; readonly facts: Facts };
+  },
+): Measurement[] {
+  if (context_tokens === undefined) return [];
+  const cache = recipeCacheBytes(actions, methods, facts, context_tokens);
+  if (cache === null) return [];
+  const how = `keys and values of ${context_tokens} tokens by the layers of its config`;
+  return [
+    { ...size, metric: "kv_bytes_at_context", value: cache, method: how },
+    {
+      ...size,
+      metric: "memory_bytes_at_context",
+      value: size.value + cache,
+      method: `${size.method}, and ${how}`,
+    },
+  ];
 }
 
 /** With the mean over tasks of what a cache is left with after a context; its `task` is null. */

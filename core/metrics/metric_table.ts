@@ -180,6 +180,18 @@ export const METRICS: readonly Metric[] = [
       "bytes of the KV cache that is left of a benchmark's contexts, mean over its samples; NULL: the study reads whole texts",
     objective: true,
   }),
+  open("size", "kv_bytes_at_context", ["KV cache at the context", "bytes"], {
+    weight: "memory",
+    column:
+      "bytes of keys and values at the study's context_tokens, by formula, in 16 bits or as a policy stores them; NULL: no context was asked for",
+    objective: true,
+  }),
+  open("size", "memory_bytes_at_context", ["weights and KV cache at the context", "bytes"], {
+    weight: "memory",
+    column:
+      "bytes of the weights on disk and of keys and values at the study's context_tokens; NULL: no context was asked for",
+    objective: true,
+  }),
   open("energy", "energy_j_per_1k_tokens", ["J/1k tokens", "J/1k tokens"], {
     in_runtime: true,
     words: "energy",

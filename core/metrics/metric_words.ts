@@ -31,6 +31,7 @@ const LIMITS: Readonly<Record<string, { readonly words: string; readonly unit: s
   max_latency_ms: { words: "latency", unit: "ms/token" },
   max_size_gb: { words: "size on disk", unit: "GB" },
   max_vram_gb: { words: "memory", unit: "GB" },
+  max_kv_gb: { words: "KV cache at the context", unit: "GB" },
 };
 
 /** Before the metric that a goal against the baseline is on. */

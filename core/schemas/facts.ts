@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { LayerCaches } from "./caches/layer_caches.ts";
 import { CarbonIntensity, CpuPower } from "./energy.ts";
 import { Numerics } from "./measurement.ts";
 
@@ -89,6 +90,9 @@ export const ModelFacts = z.strictObject({
       "where the choice falls, as it depends on what was read; absent: places alone decide",
     ),
   }).optional().describe("what an action keeps of keys and values; absent: those of every token"),
+  layer_caches: LayerCaches.optional().describe(
+    "what its layers keep of what was read; absent: no context was asked for",
+  ),
   weight_bytes: z.strictObject({
     linear: z.number(),
     embedding: z.number(),
@@ -110,6 +114,7 @@ export const OwnFacts = ModelFacts.omit({
   grid: true,
   chat_template: true,
   notes: true,
+  layer_caches: true,
 });
 
 /** A checkpoint of the same model that was made elsewhere, as its files' headers tell it. */

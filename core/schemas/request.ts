@@ -110,7 +110,14 @@ export const RunRequest = z.strictObject({
     max_vram_gb: z.number().positive().optional(),
     max_latency_ms: z.number().positive().optional().describe("per generated token"),
     max_size_gb: z.number().positive().optional(),
+    max_kv_gb: z.number().positive().optional().describe(
+      "1e9 bytes that keys and values may take at context_tokens, in 16 bits or as a policy stores them",
+    ),
   }).default({}),
+  context_tokens: z.int().positive().optional().describe(
+    "length of a prompt at which keys and values are counted: memory is then the weights and those, and " +
+      "policies of the cache are searched with the weights",
+  ),
   objectives: z.partialRecord(
     z.enum(WEIGHTS),
     z.number().min(0).max(1),

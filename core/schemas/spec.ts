@@ -119,6 +119,9 @@ export const Constraints = z.strictObject({
   max_vram_gb: z.number().nullable(),
   max_latency_ms: z.number().nullable(),
   max_size_gb: z.number().nullable(),
+  max_kv_gb: z.number().optional().describe(
+    "of keys and values at context_tokens; absent: no limit",
+  ),
 });
 export type Constraints = z.infer<typeof Constraints>;
 
@@ -165,6 +168,9 @@ const SpecFields = z.strictObject({
   missing_tasks: z.array(z.strictObject({ task: z.string(), reason: z.string() })),
   evict_after: EvictAfter.optional().describe(
     "a cache is cut after each sample's context, and what follows alone is scored; absent: texts are read whole",
+  ),
+  context_tokens: z.int().positive().optional().describe(
+    "at which keys and values are counted, and memory is weights with them; absent: memory is what a process took",
   ),
   predictor: z.literal("likelihoods").optional().describe(
     "verdicts on quality use what the original answered of all samples, and how sure it was; absent: " +

@@ -21,10 +21,16 @@ const GIGABYTE = 1e9;
 
 /** The limit that the user set on an objective's own figure, in its unit; null: none. */
 function limitOn(metric: string, { constraints }: Pick<Spec, "constraints">, baseline: number) {
-  const { max_accuracy_drop, max_size_gb, max_latency_ms } = constraints;
+  const { max_accuracy_drop, max_size_gb, max_latency_ms, max_vram_gb, max_kv_gb } = constraints;
   if (metric === "accuracy") return baseline - max_accuracy_drop;
   if (metric === "latency_ms") return max_latency_ms;
-  return metric === "size_bytes" && max_size_gb !== null ? max_size_gb * GIGABYTE : null;
+  const limits: Readonly<Record<string, number | null | undefined>> = {
+    size_bytes: max_size_gb,
+    kv_bytes_at_context: max_kv_gb,
+    memory_bytes_at_context: max_vram_gb,
+  };
+  const limit = limits[metric] ?? null;
+  return limit === null ? null : limit * GIGABYTE;
 }
 
 /**

@@ -5,6 +5,7 @@ import type { Action, ResolvedAction } from "../schemas/action.ts";
 import { isDecisive } from "../schemas/fidelity.ts";
 import type { ConstraintVerdict } from "../schemas/trial.ts";
 import { limitsOf } from "../strategies/compatibility.ts";
+import { recipeCacheBytes } from "../caches/cache_at.ts";
 import { predictBytes } from "../strategies/chain.ts";
 import { type AgentMethod, resolveActions } from "../strategies/resolve_action.ts";
 import { isWorthARetry, untried, usableMethods } from "../strategies/untried.ts";
@@ -82,16 +83,22 @@ function knownOf(
   space: MethodSpace,
   { spec }: ComparableStudy,
 ): SearchState["known"] {
-  const { facts } = context;
+  const { facts, spec: { context_tokens } } = context;
   return (point) => {
     const bytes = bytesOf(space.actionsOf(point));
-    return spec.objectives.map(({ metric }) => metric === "size_bytes" ? bytes : null);
+    return spec.objectives.map(({ metric }) => bytes[metric] ?? null);
   };
-  function bytesOf(actions: readonly Action[]): number | null {
+  function bytesOf(actions: readonly Action[]): Readonly<Record<string, number>> {
     try {
-      return predictBytes(resolveActions(actions, methods, facts), methods, facts);
+      const resolved = resolveActions(actions, methods, facts);
+      const size_bytes = predictBytes(resolved, methods, facts);
+      const kv = context_tokens === undefined
+        ? null
+        : recipeCacheBytes(resolved, methods, facts, context_tokens);
+      if (kv === null) return { size_bytes };
+      return { size_bytes, kv_bytes_at_context: kv, memory_bytes_at_context: size_bytes + kv };
     } catch {
-      return null; // a point that is forbidden, too
+      return {}; // a point that is forbidden, too
     }
   }
 }

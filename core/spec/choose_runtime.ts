@@ -4,17 +4,21 @@ import type { Facts } from "../schemas/facts.ts";
 import type { RunRequest } from "../schemas/request.ts";
 import { checkHeldAtAll } from "../strategies/held_methods.ts";
 import type { AgentMethod } from "../strategies/resolve_action.ts";
+import { setsCache } from "../strategies/cache_policies.ts";
 import type { ChosenRuntime } from "./front_objectives.ts";
 import { fastestFirst, isDisturbed, speedsSaid, unbeaten } from "./runtime_speeds.ts";
 
 /** Why a runtime holds nothing of what the methods in play write; null: it holds some of it. */
 function holdsNone(
   runtime: Runtime,
-  { methods: only }: RunRequest,
+  { methods: only, context_tokens }: RunRequest,
   methods: readonly AgentMethod[],
   facts: Facts,
 ): string | null {
-  const held = methods.filter(({ method }) => only?.includes(method.name) ?? true)
+  // Where a context is asked for, policies of the cache are searched with the weights.
+  const byCache = context_tokens !== undefined && only === undefined;
+  const held = methods
+    .filter((entry) => byCache ? setsCache(entry) : only?.includes(entry.method.name) ?? true)
     .filter(({ method }) => method.supports(facts).ok)
     .map((entry) => checkHeldAtAll(runtime, entry, facts));
   const [first] = held;

@@ -96,6 +96,7 @@ export function constraintsOf(
       max_vram_gb: vram.value,
       max_latency_ms: asked.max_latency_ms ?? null,
       max_size_gb: size.value,
+      ...(asked.max_kv_gb === undefined ? {} : { max_kv_gb: asked.max_kv_gb }),
     },
     assumptions: taken.flatMap(({ assumption }) => assumption === null ? [] : [assumption]),
   };

@@ -19,12 +19,12 @@ function evictsByDefault(entry: AgentMethod, facts: Facts): EvictAfter | undefin
 }
 
 /**
- * How a study scores where it names a method that chooses what to keep by what was read: every trial,
- * the baseline too, on what follows a context. Others read whole texts, so that no figure of them
+ * How a study scores where it names a method that chooses what to keep by what was read, or asks for a
+ * context and leaves no method out: every trial, the baseline too, on what follows a context. Others read whole texts, so that no figure of them
  * changes for a method that nobody asked for. `methods` are those that its runtime holds.
  */
 export function evictAfter(
-  request: Pick<RunRequest, "methods" | "strategies">,
+  request: Pick<RunRequest, "methods" | "strategies" | "context_tokens">,
   planned: readonly AskedAction[],
   methods: readonly AgentMethod[],
   facts: Facts,
@@ -33,14 +33,16 @@ export function evictAfter(
     ...request.methods ?? [],
     ...askedActions(request, planned).map(({ action }) => action.method),
   ]);
+  const all = request.context_tokens !== undefined && request.methods === undefined;
   const choosing = methods.find((entry) =>
-    named.has(entry.method.name) && entry.held?.(facts).ok !== false &&
+    (all || named.has(entry.method.name)) && entry.held?.(facts).ok !== false &&
     evictsByDefault(entry, facts) !== undefined
   );
   if (choosing === undefined) return { assumptions: [] };
   const evict_after = evictsByDefault(choosing, facts)!;
+  const asked = all ? "a context is asked for, and " : "";
   const reason =
-    `${choosing.method.name} chooses what to keep by what it has read: of every trial, ` +
+    `${asked}${choosing.method.name} chooses what to keep by what it has read: of every trial, ` +
     "the baseline too, only what follows a context is scored";
   const assumption = {
     field: "evict_after",

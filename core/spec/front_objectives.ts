@@ -34,6 +34,19 @@ function objectiveOf(name: string): Objective {
 const LATENCY = objectiveOf("latency_ms");
 const SIZE = objectiveOf("size_bytes");
 
+/** What a name of `--front` stands for at a context: memory with its cache, and that cache alone. */
+const AT_CONTEXT: Readonly<Record<string, string>> = {
+  memory: "memory_bytes_at_context",
+  kv: "kv_bytes_at_context",
+};
+
+/** The names of a front, those that a context says more of as figures at it. */
+export function frontNames(
+  { front, context_tokens }: Pick<RunRequest, "front" | "context_tokens">,
+): readonly string[] | undefined {
+  return context_tokens === undefined ? front : front?.map((name) => AT_CONTEXT[name] ?? name);
+}
+
 /** A runtime that runs the study, and why it is this one. */
 export interface ChosenRuntime {
   readonly name: string;
@@ -49,15 +62,15 @@ export interface ChosenRuntime {
 export function frontObjectives(
   tasks: readonly Task[],
   emulated: boolean,
-  { front }: Pick<RunRequest, "front">,
+  request: Pick<RunRequest, "front" | "context_tokens">,
   { device }: Pick<Facts, "device">,
 ): Objective[] {
-  const asked = askedFront(front);
+  const asked = askedFront(frontNames(request));
   if (asked !== null) {
     checkReadable(asked, device);
     return asked.map(({ name }) => objectiveOf(name));
   }
-  const quality = objectiveOf(qualityOf(tasks, front));
+  const quality = objectiveOf(qualityOf(tasks, request.front));
   return emulated ? [quality, SIZE] : [quality, LATENCY, SIZE];
 }
 

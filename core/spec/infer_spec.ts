@@ -17,6 +17,7 @@ import { heldMethods } from "../strategies/held_methods.ts";
 import { methodVerdicts, preferenceOrder } from "../strategies/method_verdicts.ts";
 import { constraintsOf, MAX_ACCURACY_DROP } from "./constraints_in_force.ts";
 import { chooseRuntime } from "./choose_runtime.ts";
+import { cacheLimitWarnings, checkContext } from "./context_asked.ts";
 import { evictAfter, scoredMethods } from "./evict_after.ts";
 import { fasterElsewhere, fastestFirst } from "./runtime_speeds.ts";
 import { memoryRefusal, requiredMemoryGb } from "./required_memory.ts";
@@ -204,6 +205,7 @@ export function inferSpec(
   plugins: SpecPlugins,
   planned: readonly AskedAction[] = [],
 ): Spec {
+  checkContext(request, facts);
   const { classified, choice } = classOf(request, facts, plugins);
   const model_size_gb = facts.model.fp16_bytes / 1e9;
   const order = preferenceOrder(plugins.agents, model_size_gb);
@@ -218,6 +220,7 @@ export function inferSpec(
   const scorable = scoredMethods(held, evict_after);
   const methods = methodVerdicts(scorable, facts, order, request.methods);
   checkSomeMethod(methods, request);
+  const limited = cacheLimitWarnings(request, facts, methods, scorable);
   const usable = new Set(methods.filter((m) => m.supported).map((m) => m.method));
   const primary_objective = primaryObjective(classified);
   const tasks = planTasks(choice, request);
@@ -249,6 +252,7 @@ export function inferSpec(
     constraints,
     missing_tasks: [...choice.missing],
     ...(evict_after === undefined ? {} : { evict_after }),
+    ...(request.context_tokens === undefined ? {} : { context_tokens: request.context_tokens }),
     predictor: "likelihoods",
     methods,
     runtime: runtime.name,
@@ -267,6 +271,7 @@ export function inferSpec(
       ...gridWarning(facts),
       ...energyWarning(request, facts, aimed),
       ...gpuHoursWarning(request, facts),
+      ...limited,
       ...(elsewhere === null ? [] : [elsewhere]),
       ...emulatedWarning(request, emulated),
       ...perplexityWarning(request, { objectives, tasks }),

@@ -1,7 +1,8 @@
 import type { Part, Support } from "../contract/change.ts";
 import type { Method } from "../contract/plugin.ts";
 import type { ResolvedAction } from "../schemas/action.ts";
-import type { Facts, ModelFacts } from "../schemas/facts.ts";
+import { cacheBytesAt, keptAt } from "../caches/cache_at.ts";
+import type { Facts } from "../schemas/facts.ts";
 import { checkOrder } from "./action_order.ts";
 import { chainOf, leavesSetting, type Link } from "./chain.ts";
 import type { AgentMethod } from "./resolve_action.ts";
@@ -14,6 +15,10 @@ import { totalBytes } from "./weight_bytes.ts";
 export interface StrategyLimits {
   /** Memory of the machine that the result is for; null or left out: no limit. */
   readonly max_vram_gb?: number | null;
+  /** Of keys and values at the context; absent: no limit. */
+  readonly max_kv_gb?: number | undefined;
+  /** Tokens at which keys and values are counted; absent: weights alone are. */
+  readonly context_tokens?: number | undefined;
   /** Milliseconds per token; absent: no limit, or nothing is timed yet. */
   readonly latency?: {
     readonly max_ms: number;
@@ -35,15 +40,26 @@ export function baselineRoofline(
   return row?.value ?? null;
 }
 
+/** What a study's strategies have to fit into before anything is timed. */
+export function sizeLimits(
+  { constraints: { max_vram_gb, max_kv_gb }, context_tokens }: Pick<
+    Spec,
+    "constraints" | "context_tokens"
+  >,
+): StrategyLimits {
+  return { max_vram_gb, max_kv_gb, context_tokens };
+}
+
 /** What a study's strategies have to fit into, by its constraints and what its baseline was timed with. */
 export function limitsOf(
-  spec: Pick<Spec, "constraints" | "runtime">,
+  spec: Pick<Spec, "constraints" | "runtime" | "context_tokens">,
   trials: readonly Pick<Trial, "strategy" | "measurements">[],
 ): StrategyLimits {
-  const { max_vram_gb, max_latency_ms } = spec.constraints;
+  const { max_latency_ms } = spec.constraints;
+  const limits = sizeLimits(spec);
   const baseline_roofline_ms = baselineRoofline(spec, trials);
-  if (max_latency_ms === null || baseline_roofline_ms === null) return { max_vram_gb };
-  return { max_vram_gb, latency: { max_ms: max_latency_ms, baseline_roofline_ms } };
+  if (max_latency_ms === null || baseline_roofline_ms === null) return limits;
+  return { ...limits, latency: { max_ms: max_latency_ms, baseline_roofline_ms } };
 }
 
 const GB = 1e9;
@@ -125,7 +141,7 @@ export function checkStrategy(
     }
     if (leavesSetting(leaves)) setting = method.name;
   }
-  const size = checkSize(chain.at(-1)!.leaves.model, limits);
+  const size = checkSize(chain, limits);
   return size.ok ? checkLatency(actions, methods, facts, limits) : size;
 }
 
@@ -144,11 +160,30 @@ function checkLatency(
   return { ok: false, reason };
 }
 
-function checkSize(model: ModelFacts, { max_vram_gb }: StrategyLimits): Support {
+function checkSize(
+  chain: readonly Link[],
+  { max_vram_gb, max_kv_gb, context_tokens }: StrategyLimits,
+): Support {
+  const { model } = chain.at(-1)!.leaves;
+  const at = context_tokens;
+  const kept = at === undefined ? null : keptAt(chain, at);
+  if (at !== undefined && kept !== null && kept.tokens >= at && kept.coded === undefined) {
+    const reason = `its cache would keep all of the ${at} tokens of the context`;
+    return { ok: false, reason };
+  }
+  const cache = at === undefined ? 0 : cacheBytesAt(model, at, kept) ?? 0;
+  if (max_kv_gb !== undefined && cache > max_kv_gb * GB) {
+    const reason = `its keys and values would take ${exactGigabytes(cache)} at ${at} tokens: the ` +
+      `limit on the KV cache is ${max_kv_gb} GB`;
+    return { ok: false, reason };
+  }
   if (max_vram_gb === undefined || max_vram_gb === null) return { ok: true };
-  const bytes = totalBytes(model);
+  const bytes = totalBytes(model) + cache;
   if (bytes <= max_vram_gb * GB) return { ok: true };
-  const reason = `the weights alone would take ${gigabytes(bytes)}: the memory limit is ` +
-    `${max_vram_gb} GB`;
+  const what = at === undefined ? "the weights alone" : `weights and the cache of ${at} tokens`;
+  const reason = `${what} would take ${gigabytes(bytes)}: the memory limit is ${max_vram_gb} GB`;
   return { ok: false, reason };
 }
+
+/** Caches of small models are thousandths of a gigabyte. */
+const exactGigabytes = (bytes: number) => `${Number((bytes / GB).toPrecision(3))} GB`;

@@ -9,7 +9,7 @@ import {
   type StrategyRule,
 } from "../schemas/rules.ts";
 import type { Spec } from "../schemas/spec.ts";
-import { checkStrategy } from "./compatibility.ts";
+import { checkStrategy, sizeLimits } from "./compatibility.ts";
 import { type AgentMethod, resolveActions, withOwnNames } from "./resolve_action.ts";
 import type { RefusedStrategy } from "./seed_strategies.ts";
 import { readableId } from "./strategy_names.ts";
@@ -127,7 +127,7 @@ export function recipeRefusal(
     if (!verdict.supported) return `${method}: ${verdict.reason}`;
   }
   const resolved = resolveActions(actions, methods, facts);
-  const limits = { max_vram_gb: spec.constraints.max_vram_gb };
+  const limits = sizeLimits(spec);
   const support = checkStrategy(resolved, methods, facts, limits);
   return support.ok ? null : `${readableId(0, resolved).replace(/^s00-/, "")}: ${support.reason}`;
 }

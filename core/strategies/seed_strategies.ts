@@ -3,7 +3,8 @@ import type { Action, Origin, ResolvedAction } from "../schemas/action.ts";
 import type { Facts } from "../schemas/facts.ts";
 import type { Spec } from "../schemas/spec.ts";
 import { chainOf, leavesSetting } from "./chain.ts";
-import { checkStrategy } from "./compatibility.ts";
+import { setsCache, withPolicy } from "./cache_policies.ts";
+import { checkStrategy, sizeLimits } from "./compatibility.ts";
 import { embeddingActions } from "./embedding_actions.ts";
 import { type AgentMethod, resolveActions } from "./resolve_action.ts";
 import { readableId, strategyKey } from "./strategy_names.ts";
@@ -77,10 +78,54 @@ function recipe(
   return { actions: [...actions, embedding], note };
 }
 
+interface Made {
+  readonly actions: Action[];
+  readonly note: string;
+  /** The method that keeps less of the cache behind the others; absent: none does. */
+  readonly policy?: string;
+}
+type Context = Parameters<typeof withPolicy>[3];
+
+/** What a seed begins with: where the cache has a limit, the first with a policy alone. */
+function entriesOf(
+  boldness: Boldness,
+  order: readonly AgentMethod[],
+  { context_tokens, constraints: { max_kv_gb } }: Spec,
+): readonly AgentMethod[] {
+  if (context_tokens === undefined) return order;
+  const first = boldness === "conservative" && max_kv_gb !== undefined;
+  return order.toSorted((a, b) => (Number(setsCache(a)) - Number(setsCache(b))) * (first ? -1 : 1));
+}
+
+/** A first try of a policy on the weights as they are. */
+function policyAlone(entry: AgentMethod, boldness: Boldness, context: Context): Made | null {
+  const found = withPolicy([], boldness, [entry], context);
+  return found === null ? null : { actions: found.actions, note: "" };
+}
+
+/** The recipe with a policy of the cache behind it where a context is asked for, but for the first. */
+function withCache(
+  made: Made | null,
+  boldness: Boldness,
+  policies: readonly AgentMethod[],
+  context: Context,
+): Made | null {
+  const { constraints: { max_kv_gb }, context_tokens } = context.spec;
+  const plain = context_tokens === undefined ||
+    (boldness === "conservative" && max_kv_gb === undefined);
+  const found = made === null || plain
+    ? null
+    : withPolicy(made.actions, boldness, policies, context);
+  if (made === null || found === null) return made;
+  const note = `${made.note}; ${found.policy.method.name} keeps less of the cache at the context`;
+  return { actions: found.actions, note, policy: found.policy.method.name };
+}
+
 /**
  * One recipe a boldness, from the methods' own first tries in the spec's order of preference. Each
  * takes the first method that no earlier seed used, so that a study of few trials sees several;
- * a method serves twice only where there are no others. What cannot run is told, not tried.
+ * a method serves twice only where there are no others. Where a context is asked for, policies of the cache
+ * follow the weights. What cannot run is told, not tried.
  */
 export function seedStrategies(
   spec: Spec,
@@ -89,20 +134,25 @@ export function seedStrategies(
 ): { seeds: SeedStrategy[]; refused: RefusedStrategy[] } {
   const order = methodOrder(spec, methods);
   const allowed = methods.filter((one) => order.includes(one));
+  const context = { spec, facts, methods };
   const seeds: SeedStrategy[] = [];
   const refused = new Map<string, RefusedStrategy>();
   const used = new Set<string>();
   const keys = new Set<string>();
   for (const boldness of BOLDNESS) {
-    const fresh = order.filter(({ method }) => !used.has(method.name));
-    const again = order.filter(({ method }) => used.has(method.name));
+    const own = entriesOf(boldness, order, spec);
+    const fresh = own.filter(({ method }) => !used.has(method.name));
+    const again = own.filter(({ method }) => used.has(method.name));
+    const policies = [...fresh, ...again, ...order].filter(setsCache);
     for (const entry of [...fresh, ...again]) {
-      const made = recipe(entry, boldness, allowed, facts);
+      const made = setsCache(entry) && spec.context_tokens !== undefined
+        ? policyAlone(entry, boldness, context)
+        : withCache(recipe(entry, boldness, allowed, facts), boldness, policies, context);
       if (made === null) continue;
       const resolved = resolveActions(made.actions, methods, facts);
       const key = strategyKey(resolved);
       if (keys.has(key)) continue;
-      const limits = { max_vram_gb: spec.constraints.max_vram_gb };
+      const limits = sizeLimits(spec);
       const verdict = checkStrategy(resolved, methods, facts, limits);
       if (!verdict.ok) {
         const strategy = readableId(0, resolved).replace(/^s00-/, "");
@@ -116,6 +166,7 @@ export function seedStrategies(
         origin: { sampler: "seed", mode: "seed", reason },
       });
       used.add(entry.method.name);
+      if (made.policy !== undefined) used.add(made.policy);
       keys.add(key);
       break;
     }

@@ -3,13 +3,14 @@ import {
   choice,
   type Facts,
   integer,
+  type KeptCache,
   type Leaves,
   type Method,
   type ModelFacts,
   real,
   type Support,
 } from "../../core/mod.ts";
-import { CODES, type Codes, codesLabel } from "./_codes.ts";
+import { codedOf, CODES, type Codes, codesLabel } from "./_codes.ts";
 
 /** Tokens that a cache may be left with. */
 export const TOKENS = { minimum: 16, maximum: 131_072 } as const;
@@ -173,17 +174,19 @@ interface Budget extends Codes {
   readonly window: number;
   readonly evicts?: When;
   readonly evict_interval?: number;
+  readonly granularity?: string;
 }
 
 /** The usual window, or a quarter of the budget where that is less. */
 const windowIn = (budget: number): number => Math.min(32, Math.floor(budget / 4));
 
+/** Tokens of a prompt that a head may keep. */
 export function keptOf(
   { budget_in, budget, share, sinks, window }: Budget,
-  { model }: Facts,
+  tokens: number,
 ): number {
   if (budget_in === "tokens") return budget;
-  return Math.max(sinks + window, Math.floor(share * model.context_length));
+  return Math.max(sinks + window, Math.floor(share * tokens));
 }
 
 export function acceptsBudget(params: Budget, facts: Facts): Support {
@@ -199,13 +202,28 @@ export function acceptsBudget(params: Budget, facts: Facts): Support {
       "once, of what the prompt left";
     return { ok: false, reason };
   }
-  return keepsLess(keptOf(params, facts), "the budget keeps", facts);
+  return keepsLess(keptOf(params, facts.model.context_length), "the budget keeps", facts);
+}
+
+/** What a head keeps of a prompt of so many tokens, and how. */
+function keepsOf(params: Budget, tokens: number, facts: Facts): KeptCache {
+  const { evicts = "after_prompt", evict_interval = 1, granularity } = params;
+  const later = evicts === "after_prompt" ? 0 : evict_interval - 1;
+  const kept = Math.min(tokens, keptOf(params, tokens) + later);
+  const coded = codedOf(params, kept, facts);
+  const { heads, kv_heads } = facts.model;
+  return {
+    tokens: kept,
+    copies: granularity === "query_head" && kept < tokens ? heads / kv_heads : 1,
+    ...(coded === undefined ? {} : { coded }),
+  };
 }
 
 /** What stays by a budget; `most` in any layer, where that is more. */
 export function leavesBudget(params: Budget, facts: Facts, most = 0): Leaves {
   const { evicts = "after_prompt", evict_interval = 1 } = params;
-  const kept = keptOf(params, facts) + (evicts === "after_prompt" ? 0 : evict_interval - 1);
+  const kept = keptOf(params, facts.model.context_length) +
+    (evicts === "after_prompt" ? 0 : evict_interval - 1);
   return leavesCache(facts, {
     kept_tokens: { mean: kept, most: Math.max(kept, most) },
     // Decided token by token, it is the same in a pass over a whole text.
@@ -223,6 +241,7 @@ const budgetOf = (budget: number) =>
 export const BY_BUDGET = {
   ...CACHE,
   leaves: (params: Budget, facts: Facts): Leaves => leavesBudget(params, facts),
+  keeps: keepsOf,
   label: (params: Budget): string[] => [
     params.budget_in === "tokens" ? `${params.budget}` : `${Math.round(100 * params.share)}%`,
     ...codesLabel(params),

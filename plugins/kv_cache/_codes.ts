@@ -1,4 +1,4 @@
-import { choice, integer } from "../../core/mod.ts";
+import { choice, type Facts, integer, type KeptCache } from "../../core/mod.ts";
 
 const KINDS = ["kivi", "turboquant", "turboquant_unbiased"];
 const CODED = { knob: "codes", is: KINDS };
@@ -44,8 +44,37 @@ export const CODES_ALONE = { ...CODES, codes: codes(KINDS) };
 export interface Codes {
   readonly codes: string;
   readonly code_bits: number;
+  readonly code_group: number;
+  readonly code_residual: number;
+}
+
+/**
+ * Of so many tokens those that are codes, and the bits of a value with its scales, as the coders of
+ * `cache/codes.py` store them; undefined: tokens stay as they are.
+ */
+export function codedOf(
+  { codes, code_bits, code_group, code_residual }: Codes,
+  tokens: number,
+  { model }: Facts,
+): KeptCache["coded"] {
+  if (codes === "none") return undefined;
+  const width = model.head_dim ?? Math.floor(model.hidden_size / model.heads);
+  const older = Math.max(0, tokens - code_residual);
+  if (codes !== "kivi") {
+    // A length of 16 bits a vector; keys whose products are right on average have a second one.
+    const value_bits = code_bits + 16 / width;
+    const key_bits = value_bits + (codes === "turboquant_unbiased" ? 16 / width : 0);
+    return { tokens: older, key_bits, value_bits };
+  }
+  // Least and step in 16 bits each: of a feature of so many tokens, and of so many features.
+  const group = width % code_group === 0 ? code_group : width;
+  return {
+    tokens: Math.floor(older / code_group) * code_group,
+    key_bits: code_bits + 32 / code_group,
+    value_bits: code_bits + 32 / group,
+  };
 }
 
 /** In words for names. */
-export const codesLabel = ({ codes, code_bits }: Codes): string[] =>
+export const codesLabel = ({ codes, code_bits }: Pick<Codes, "codes" | "code_bits">): string[] =>
   codes === "none" ? [] : [codes, `${code_bits}-bit`];

@@ -51,8 +51,7 @@ export default defineMethod({
     }),
   },
   label: (params) => [...BY_BUDGET.label(params), ...params.mode === "walk" ? ["walk"] : []],
-  seed: (boldness: Boldness, facts: Facts) => ({
-    ...BY_BUDGET.seed(boldness, facts),
-    mode: "expected",
-  }),
+  // What nobody has published is a daring try.
+  seed: (boldness: Boldness, facts: Facts) =>
+    boldness === "aggressive" ? { ...BY_BUDGET.seed(boldness, facts), mode: "expected" } : null,
 });

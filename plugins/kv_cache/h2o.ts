@@ -24,6 +24,11 @@ export default defineMethod({
     }),
     granularity: GRANULARITY,
   },
+  keeps(params, tokens, facts) {
+    const kept = OWN_WINDOW.keeps(params, tokens, facts);
+    // The sum of what was paid to a token stays with it where sums go on, in 32 bits.
+    return params.evicts === "after_prompt" ? kept : { ...kept, noted_bytes: 4 };
+  },
   accepts: (params, facts: Facts) => {
     const recent = Math.floor(params.recent_share * params.budget);
     return acceptsBudget({ ...params, window: recent || params.window }, facts);

@@ -1,6 +1,6 @@
 import { defineMethod } from "../../core/mod.ts";
 import { CACHE, leavesCache } from "./_cache.ts";
-import { CODES_ALONE, codesLabel } from "./_codes.ts";
+import { codedOf, CODES_ALONE, codesLabel } from "./_codes.ts";
 
 const BITS = { conservative: 4, balanced: 3, aggressive: 2 } as const;
 
@@ -13,6 +13,10 @@ export default defineMethod({
   leaves: (_, facts) => {
     const all = facts.model.context_length;
     return leavesCache(facts, { kept_tokens: { mean: all, most: all }, evict_after: "context" });
+  },
+  keeps(params, tokens, facts) {
+    const coded = codedOf(params, tokens, facts);
+    return { tokens, copies: 1, ...(coded === undefined ? {} : { coded }) };
   },
   label: codesLabel,
   hint: (about) => about === "quality" ? "Take more bits" : "Take fewer bits",

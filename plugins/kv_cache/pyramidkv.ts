@@ -18,12 +18,9 @@ export default defineMethod({
     }),
   },
   leaves: (params, facts) => {
-    const mean = keptOf(params, facts) - params.sinks - params.window;
-    return leavesBudget(
-      params,
-      facts,
-      keptOf(params, facts) + mean - Math.floor(mean / params.beta),
-    );
+    const kept = keptOf(params, facts.model.context_length);
+    const mean = kept - params.sinks - params.window;
+    return leavesBudget(params, facts, kept + mean - Math.floor(mean / params.beta));
   },
   accepts: acceptsObserved,
 });

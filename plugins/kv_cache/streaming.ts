@@ -41,6 +41,7 @@ export default defineMethod({
     const kept = sinks + window;
     return leavesCache(facts, { kept_tokens: { mean: kept, most: kept } });
   },
+  keeps: ({ sinks, window }, tokens) => ({ tokens: Math.min(tokens, sinks + window), copies: 1 }),
   label: ({ sinks, window }) => [`${sinks}+${window}`],
   hint: (about) => about === "quality" ? "Take a longer window" : "Take a shorter window",
   accepts: evicts,

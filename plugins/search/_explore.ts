@@ -11,6 +11,7 @@ import {
   type Part,
   randomKnobValue,
   type SearchContext,
+  setsCache,
   withoutDefaults,
 } from "../../core/mod.ts";
 
@@ -71,6 +72,14 @@ function preparing(
   });
 }
 
+/** A policy of the cache with random knobs, half of the time. */
+function drawnPolicy(methods: readonly AgentMethod[], random: () => number): Action | null {
+  const policies = methods.filter(setsCache);
+  if (policies.length === 0 || random() < 0.5) return null;
+  const entry = policies[Math.floor(random() * policies.length)]!;
+  return actionOf(entry, randomParams(entry.method.knobs, random));
+}
+
 /** Every recipe of the knobs' grids in order: what remains when drawing finds nothing new. */
 function* inOrder(
   methods: readonly AgentMethod[],
@@ -93,11 +102,11 @@ function* inOrder(
 /**
  * A recipe drawn from the knobs' spaces that `admissible` lets through: one method with random
  * knobs, half of the time with an action on the embedding behind it, and half of the time with one
- * before it where its order lets one. Null when neither drawing
+ * before it where its order lets one, and where a context is asked for with a policy of the cache. Null when neither drawing
  * nor looking through the grids finds one.
  */
 export function explore(
-  { facts, random }: SearchContext,
+  { facts, random, spec }: SearchContext,
   methods: readonly AgentMethod[],
   admissible: (actions: readonly Action[]) => boolean,
   { weight, worthwhile, thorough = true }: Preferences,
@@ -120,6 +129,8 @@ export function explore(
       const first = before[Math.floor(random() * before.length)]!;
       actions.unshift(actionOf(first, randomParams(first.method.knobs, random)));
     }
+    const policy = spec.context_tokens === undefined ? null : drawnPolicy(methods, random);
+    if (policy !== null && !setsCache(entry)) actions.push(policy);
     if (worthwhile(actions) && admissible(actions)) return actions;
   }
   if (!thorough) return null;

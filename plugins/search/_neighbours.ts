@@ -10,12 +10,15 @@ import {
   type KnobValue,
   type Part,
   resolvedSchema,
+  type SearchContext,
+  setsCache,
   withoutDefaults,
+  withPolicy,
 } from "../../core/mod.ts";
 
 /** A recipe one move away from another. */
 export interface Move {
-  readonly kind: "knob" | "embedding" | "method" | "next";
+  readonly kind: "knob" | "embedding" | "method" | "next" | "cache";
   readonly actions: Action[];
   /** What was changed, for the report. */
   readonly change: string;
@@ -151,16 +154,38 @@ export function nextMoves(
   });
 }
 
+/** A policy of the cache behind the weights, or the whole cache kept, where a context is asked for. */
+function cacheMoves(
+  recipe: readonly FullAction[],
+  methods: readonly AgentMethod[],
+  { spec, facts }: Pick<SearchContext, "spec" | "facts">,
+): Move[] {
+  if (spec.context_tokens === undefined) return [];
+  const plain = recipe.map((one) => written(one, methods));
+  const sets = recipe.findIndex((one) => setsCache(findMethod(methods, one.agent, one.method)));
+  if (sets >= 0) {
+    if (recipe.length < 2) return [];
+    return [{ kind: "cache", actions: plain.toSpliced(sets, 1), change: "the whole cache kept" }];
+  }
+  return methods.filter(setsCache).flatMap((policy): Move[] => {
+    const found = withPolicy(plain, "balanced", [policy], { spec, facts, methods });
+    const change = `less of the cache kept, by ${policy.method.name} too`;
+    return found === null ? [] : [{ kind: "cache", actions: found.actions, change }];
+  });
+}
+
 /** Every recipe that is one move away from one whose quality was kept. */
 export function neighbours(
   recipe: readonly FullAction[],
   methods: readonly AgentMethod[],
-  facts: Facts,
+  context: Pick<SearchContext, "spec" | "facts">,
 ): Move[] {
+  const { facts } = context;
   return [
     ...knobMoves(recipe, methods),
     ...embeddingMoves(recipe, methods, facts),
     ...methodMoves(recipe, methods, facts),
     ...nextMoves(recipe, methods, facts, "kept"),
+    ...cacheMoves(recipe, methods, context),
   ];
 }

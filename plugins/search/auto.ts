@@ -18,7 +18,7 @@ export default defineSampler({
     const made = proposeBy(context, auto, ({ space }) => ({
       near: (point) => {
         const recipe = resolveActions(space.actionsOf(point), methods, facts);
-        const kinds = Map.groupBy(neighbours(recipe, methods, facts), ({ kind }) => kind);
+        const kinds = Map.groupBy(neighbours(recipe, methods, context), ({ kind }) => kind);
         return [...kinds.values()].map((moves) =>
           moves.flatMap(({ actions }) => {
             const place = space.pointOf(resolveActions(actions, methods, facts));

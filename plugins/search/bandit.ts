@@ -50,7 +50,7 @@ function fromBest(
 ): Found | null {
   const best = bestOf(entry, context);
   if (best === undefined || !best.actions.every((one) => stillFits(one, methods))) return null;
-  const moves = neighbours(best.actions, methods, context.facts)
+  const moves = neighbours(best.actions, methods, context)
     .filter(({ actions }) => uses(entry)(actions) && admissible(actions));
   const move = moves[Math.floor(context.random() * moves.length)];
   if (move === undefined) return null;

@@ -54,7 +54,7 @@ function exploit(
     const lost = parent.state === "stopped";
     const moves = (lost
       ? nextMoves(parent.actions, methods, context.facts, "lost")
-      : neighbours(parent.actions, methods, context.facts))
+      : neighbours(parent.actions, methods, context))
       .filter((move) =>
         admissible(move.actions)
       );

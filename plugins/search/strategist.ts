@@ -7,6 +7,7 @@ import {
   type Reading,
   resolveActions,
   type SearchContext,
+  sizeLimits,
   strategyKey,
   type Trial,
   untried,
@@ -45,7 +46,7 @@ function refusal(actions: readonly Action[], context: SearchContext): string | n
   const methods = usableMethods(context);
   const { facts, spec, trials, budget } = context;
   const resolved = resolveActions(actions, methods, facts); // throws in words: a name, a knob, a value
-  const limits = { max_vram_gb: spec.constraints.max_vram_gb };
+  const limits = sizeLimits(spec);
   const support = checkStrategy(resolved, methods, facts, limits);
   if (!support.ok) return support.reason;
   if (!untried(context)(actions)) return doubleOf(strategyKey(resolved), trials);

@@ -9,7 +9,7 @@ import type { Action, ResolvedAction } from "../../schemas/action.ts";
 import type { Artifact } from "../../schemas/artifact.ts";
 import type { StagePlan, StagesPlan } from "./plan.ts";
 import type { Trial } from "../../schemas/trial.ts";
-import { checkStrategy } from "../../strategies/compatibility.ts";
+import { checkStrategy, sizeLimits } from "../../strategies/compatibility.ts";
 import { readableId } from "../../strategies/strategy_names.ts";
 import { artifactChecks } from "./checks/artifact_checks.ts";
 import { saidCheck, type StageCheck } from "./checks/check.ts";
@@ -186,10 +186,9 @@ function refusal(study: Study, draft: Draft, { onto, resolved }: Attempt): Endin
     );
   }
   const { methods, facts } = study.input;
-  const { max_vram_gb } = study.spec.constraints;
   try {
     const met = { ...facts, model: draft.model };
-    const support = checkStrategy(resolved, methods, met, { max_vram_gb });
+    const support = checkStrategy(resolved, methods, met, sizeLimits(study.spec));
     return support.ok ? null : end(support.reason);
   } catch (error) {
     if (error instanceof UsageError) return end(error.message);

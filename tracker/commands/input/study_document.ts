@@ -10,6 +10,7 @@ import { checkStudy } from "../../lab/check_study.ts";
 import { readRules } from "../../lab/search/strategy_rules.ts";
 import { parseRungs, parseSampleCounts, parseSampling } from "./parse_samples.ts";
 import {
+  parseContext,
   parseDuration,
   parseGates,
   parseGoals,
@@ -44,6 +45,8 @@ function readWords(option: StudyOption, words: string | boolean | string[]): unk
       return parseShare(words, flag);
     case "positive":
       return parsePositive(words, flag);
+    case "context":
+      return parseContext(words, flag);
     case "duration":
       return parseDuration(words, flag);
     case "objectives":

@@ -18,6 +18,7 @@ export type Reads =
   | "address"
   | "share"
   | "positive"
+  | "context"
   | "duration"
   | `whole from ${number}`
   | "whole from 1 or auto"

@@ -7,7 +7,7 @@ import {
   timesCompared,
   UsageError,
 } from "../../../core/mod.ts";
-import { parseWhole } from "../../ground/terminal/parse_values.ts";
+import { contextTokens, parseWhole } from "../../ground/terminal/parse_values.ts";
 import { openLab } from "../../session/lab.ts";
 import { checkedCaches, type MeasuredCaches } from "../../session/study_caches.ts";
 import { jsonText } from "../../show/json/print_json.ts";
@@ -37,9 +37,8 @@ const TRIAL = /^(?:(.+)\/)?(t\d+)$/;
 /** `1k` and `2048` as tokens. */
 export function parseContexts(list: string): number[] {
   return listedWords(list).map((word) => {
-    const [, digits, thousand] = /^(\d+)(k?)$/i.exec(word) ?? [];
-    const tokens = Number(digits) * (thousand ? 1024 : 1);
-    if (tokens >= 1) return tokens;
+    const tokens = contextTokens(word);
+    if (tokens !== null) return tokens;
     throw new UsageError(
       `Cannot take --context as lengths of a prompt: it is such as 1k,2k,4096, not "${list}"`,
     );

@@ -152,6 +152,23 @@ export const STUDY_OPTIONS = [
     group: "most used",
   },
   {
+    flag: "--max-kv-gb <gb>",
+    help: "bytes that keys and values may take at --context, in GB",
+    reads: "positive",
+    field: "constraints.max_kv_gb",
+    of: "study",
+    group: "limits and aims",
+  },
+  {
+    flag: "--context <tokens>",
+    help:
+      "length of a prompt, such as 8k: memory is weights and cache at it, and both are searched together",
+    reads: "context",
+    field: "context_tokens",
+    of: "study",
+    group: "limits and aims",
+  },
+  {
     flag: "--objectives <weights>",
     help: "such as accuracy=0.6,latency=0.2,size=0.2; also distance, memory, energy, co2",
     reads: "objectives",

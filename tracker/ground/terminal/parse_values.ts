@@ -49,6 +49,22 @@ export function parseWhole(text: string, option: string, minimum: number): numbe
   return value;
 }
 
+/** The tokens of `8k`, which are 8 × 1,024, or of `2048`; null: it is no length. */
+export function contextTokens(word: string): number | null {
+  const [, digits, thousand] = /^(\d+)(k?)$/i.exec(word.trim()) ?? [];
+  const tokens = Number(digits) * (thousand ? 1024 : 1);
+  return tokens >= 1 ? tokens : null;
+}
+
+/** One length of a prompt. */
+export function parseContext(text: string, option: string): number {
+  const tokens = contextTokens(text);
+  if (tokens !== null) return tokens;
+  throw new UsageError(
+    `Cannot take ${option} as the length of a prompt: it is such as 8k or 2048, not "${text}"`,
+  );
+}
+
 /** "50GB", "500MB", "20" (gigabytes) in bytes. */
 export function parseBytes(text: string, option: string): number {
   const match = /^(\d+(?:\.\d+)?)\s*(gb|mb|tb|)$/i.exec(text.trim());

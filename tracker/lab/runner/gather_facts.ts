@@ -4,10 +4,12 @@ import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import {
   type Artifact,
+  checkContext,
   type DatasetFacts,
   type Endpoint,
   type Facts,
   kindOf,
+  layerCaches,
   ModelFacts,
   type RunRequest,
   UsageError,
@@ -120,6 +122,16 @@ export async function importModel(
   return { ...facts, path: join(folder, "model") };
 }
 
+/** With what its layers keep of a text, where a context is asked for. */
+async function withCaches(
+  model: ModelFacts,
+  { context_tokens }: Pick<RunRequest, "context_tokens">,
+): Promise<ModelFacts> {
+  if (context_tokens === undefined) return model;
+  const config: unknown = JSON.parse(await readFile(join(model.path, "config.json"), "utf8"));
+  return { ...model, layer_caches: layerCaches(config, model) };
+}
+
 /** A server says nothing of its model: names are given, counts and bytes are 0. */
 function servedFacts(model_name: string, { base_url }: Endpoint): ModelFacts {
   return {
@@ -204,14 +216,15 @@ export async function gatherFacts(
     const baseline = servedArtifact(endpoint, workshop.timestamp());
     return { facts: { model, device: device.value, dataset }, baseline, student: null };
   }
-  const model = await importModel(workshop, runner, request, ggufOfDemo);
+  const model = await withCaches(await importModel(workshop, runner, request, ggufOfDemo), request);
   const tools = await toolsHere(workshop, request);
   const facts: Facts = { model, device: device.value, tools, dataset };
+  checkContext(request, facts);
   const baseline = await adopted(workshop, model);
   const { student: model_name, trust_remote_code } = request;
   if (model_name === undefined) return { facts, baseline, student: null };
   const named = { model_name, trust_remote_code, tokenizer_dir: model.path };
-  const student = await importModel(workshop, runner, named, ggufOfDemo);
+  const student = await withCaches(await importModel(workshop, runner, named, ggufOfDemo), request);
   if (student.parameters >= model.parameters) {
     throw new UsageError(
       `Cannot take ${model_name} as the student: it has ${student.parameters} parameters, the ` +

@@ -2,6 +2,7 @@ import {
   allowedDrop,
   type Artifact,
   besideOriginal,
+  contextWords,
   goalText,
   inLimitUnit,
   isDecisive,
@@ -42,7 +43,8 @@ export function titleOf({ facts }: Pick<StudyView, "facts">): string {
 
 /** The constraints in force, in words. */
 export function constraintsLine(spec: Spec): string {
-  const { max_latency_ms, max_size_gb, max_vram_gb } = spec.constraints;
+  const { max_latency_ms, max_size_gb, max_vram_gb, max_kv_gb } = spec.constraints;
+  const at = spec.context_tokens === undefined ? null : contextWords(spec.context_tokens);
   const quality = qualityConstraint(spec);
   const drop = inLimitUnit(quality, allowedDrop(spec));
   const by_task = Object.entries(spec.constraints.max_task_drops ?? {});
@@ -53,7 +55,10 @@ export function constraintsLine(spec: Spec): string {
     ...(spec.constraints.goals ?? []).map((goal) => `goal ${goalText(goal)} against the original`),
     max_latency_ms === null ? "" : `latency at most ${max_latency_ms} ms per token`,
     max_size_gb === null ? "" : `size at most ${max_size_gb} GB`,
-    max_vram_gb === null ? "" : `memory at most ${max_vram_gb} GB`,
+    max_vram_gb === null
+      ? ""
+      : `memory${at === null ? "" : ` (weights and KV cache at ${at})`} at most ${max_vram_gb} GB`,
+    max_kv_gb === undefined ? "" : `KV cache at ${at} at most ${max_kv_gb} GB`,
   ].filter((text) => text !== "").join("; ");
 }
 

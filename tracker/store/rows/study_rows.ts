@@ -84,6 +84,8 @@ function specColumns({ spec }: StudyOpened): Row {
     required_memory_gb: spec.required_memory_gb,
     preferred_quant: spec.preferred_quant,
     ...constraints,
+    max_kv_gb: spec.constraints.max_kv_gb ?? null,
+    context_tokens: spec.context_tokens ?? null,
     weight_accuracy: spec.reward_weights.accuracy,
     weight_latency: spec.reward_weights.latency,
     weight_memory: spec.reward_weights.memory,

@@ -68,6 +68,8 @@ CREATE TABLE studies (
   max_vram_gb DOUBLE,
   max_latency_ms DOUBLE,
   max_size_gb DOUBLE,
+  max_kv_gb DOUBLE,
+  context_tokens BIGINT,
   weight_accuracy DOUBLE NOT NULL,
   weight_latency DOUBLE NOT NULL,
   weight_memory DOUBLE NOT NULL,
