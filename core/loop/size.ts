@@ -1,6 +1,6 @@
 import { knownMetric } from "../metrics/metric_table.ts";
 import { overAllTasks } from "../distance/distance_rows.ts";
-import { recipeCacheBytes } from "../caches/cache_at.ts";
+import { recipeCacheBytes } from "../strategies/caches/cache_at.ts";
 import type { Evaluation } from "../ports.ts";
 import type { ResolvedAction } from "../schemas/action.ts";
 import type { Artifact } from "../schemas/artifact.ts";

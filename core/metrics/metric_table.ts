@@ -183,7 +183,7 @@ export const METRICS: readonly Metric[] = [
   open("size", "kv_bytes_at_context", ["KV cache at the context", "bytes"], {
     weight: "memory",
     column:
-      "bytes of keys and values at the study's context_tokens, by formula, in 16 bits or as a policy stores them; NULL: no context was asked for",
+      "bytes of keys and values at the study's context_tokens, by formula, as 16-bit numbers or as a policy stores them; NULL: no context was asked for",
     objective: true,
   }),
   open("size", "memory_bytes_at_context", ["weights and KV cache at the context", "bytes"], {

@@ -111,7 +111,7 @@ export const RunRequest = z.strictObject({
     max_latency_ms: z.number().positive().optional().describe("per generated token"),
     max_size_gb: z.number().positive().optional(),
     max_kv_gb: z.number().positive().optional().describe(
-      "1e9 bytes that keys and values may take at context_tokens, in 16 bits or as a policy stores them",
+      "1e9 bytes that keys and values may take at context_tokens, as 16-bit numbers or as a policy stores them",
     ),
   }).default({}),
   context_tokens: z.int().positive().optional().describe(

@@ -5,7 +5,7 @@ import type { Action, ResolvedAction } from "../schemas/action.ts";
 import { isDecisive } from "../schemas/fidelity.ts";
 import type { ConstraintVerdict } from "../schemas/trial.ts";
 import { limitsOf } from "../strategies/compatibility.ts";
-import { recipeCacheBytes } from "../caches/cache_at.ts";
+import { recipeCacheBytes } from "../strategies/caches/cache_at.ts";
 import { predictBytes } from "../strategies/chain.ts";
 import { type AgentMethod, resolveActions } from "../strategies/resolve_action.ts";
 import { isWorthARetry, untried, usableMethods } from "../strategies/untried.ts";

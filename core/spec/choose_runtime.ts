@@ -4,7 +4,7 @@ import type { Facts } from "../schemas/facts.ts";
 import type { RunRequest } from "../schemas/request.ts";
 import { checkHeldAtAll } from "../strategies/held_methods.ts";
 import type { AgentMethod } from "../strategies/resolve_action.ts";
-import { setsCache } from "../strategies/cache_policies.ts";
+import { setsCache } from "../strategies/caches/cache_policies.ts";
 import type { ChosenRuntime } from "./front_objectives.ts";
 import { fastestFirst, isDisturbed, speedsSaid, unbeaten } from "./runtime_speeds.ts";
 

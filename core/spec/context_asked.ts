@@ -1,9 +1,9 @@
-import { cacheBytesAt } from "../caches/cache_at.ts";
+import { cacheBytesAt } from "../strategies/caches/cache_at.ts";
 import { UsageError } from "../errors.ts";
 import type { Facts } from "../schemas/facts.ts";
 import type { RunRequest } from "../schemas/request.ts";
 import type { MethodVerdict } from "../schemas/spec.ts";
-import { setsCache } from "../strategies/cache_policies.ts";
+import { setsCache } from "../strategies/caches/cache_policies.ts";
 import type { AgentMethod } from "../strategies/resolve_action.ts";
 
 const GIGABYTE = 1e9;

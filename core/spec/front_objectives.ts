@@ -41,7 +41,7 @@ const AT_CONTEXT: Readonly<Record<string, string>> = {
 };
 
 /** The names of a front, those that a context says more of as figures at it. */
-export function frontNames(
+function frontNames(
   { front, context_tokens }: Pick<RunRequest, "front" | "context_tokens">,
 ): readonly string[] | undefined {
   return context_tokens === undefined ? front : front?.map((name) => AT_CONTEXT[name] ?? name);

@@ -1,7 +1,7 @@
 import type { Part, Support } from "../contract/change.ts";
 import type { Method } from "../contract/plugin.ts";
 import type { ResolvedAction } from "../schemas/action.ts";
-import { cacheBytesAt, keptAt } from "../caches/cache_at.ts";
+import { cacheBytesAt, keptAt } from "./caches/cache_at.ts";
 import type { Facts } from "../schemas/facts.ts";
 import { checkOrder } from "./action_order.ts";
 import { chainOf, leavesSetting, type Link } from "./chain.ts";

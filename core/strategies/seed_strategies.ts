@@ -3,7 +3,7 @@ import type { Action, Origin, ResolvedAction } from "../schemas/action.ts";
 import type { Facts } from "../schemas/facts.ts";
 import type { Spec } from "../schemas/spec.ts";
 import { chainOf, leavesSetting } from "./chain.ts";
-import { setsCache, withPolicy } from "./cache_policies.ts";
+import { setsCache, withPolicy } from "./caches/cache_policies.ts";
 import { checkStrategy, sizeLimits } from "./compatibility.ts";
 import { embeddingActions } from "./embedding_actions.ts";
 import { type AgentMethod, resolveActions } from "./resolve_action.ts";

@@ -1,11 +1,11 @@
-import { cacheBytesAt } from "../caches/cache_at.ts";
-import type { Boldness } from "../contract/plugin.ts";
-import type { Action } from "../schemas/action.ts";
-import type { Facts } from "../schemas/facts.ts";
-import type { Spec } from "../schemas/spec.ts";
-import { chainOf, leavesSetting } from "./chain.ts";
-import { checkStrategy, sizeLimits } from "./compatibility.ts";
-import { type AgentMethod, resolveActions } from "./resolve_action.ts";
+import { cacheBytesAt } from "./cache_at.ts";
+import type { Boldness } from "../../contract/plugin.ts";
+import type { Action } from "../../schemas/action.ts";
+import type { Facts } from "../../schemas/facts.ts";
+import type { Spec } from "../../schemas/spec.ts";
+import { chainOf, leavesSetting } from "../chain.ts";
+import { checkStrategy, sizeLimits } from "../compatibility.ts";
+import { type AgentMethod, resolveActions } from "../resolve_action.ts";
 
 /** Whether an action of this method keeps less of the cache and nothing else. */
 export const setsCache = ({ method }: AgentMethod): boolean => method.order.effect === "caches";

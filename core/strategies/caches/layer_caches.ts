@@ -1,9 +1,9 @@
-import { UsageError } from "../errors.ts";
-import type { LayerCaches } from "../schemas/caches/layer_caches.ts";
-import type { ModelFacts } from "../schemas/facts.ts";
-import { readConfig } from "../serving/plan/model/config.ts";
-import { readShape } from "../serving/plan/model/read_shape.ts";
-import type { Cache } from "../serving/plan/model/shape.ts";
+import { UsageError } from "../../errors.ts";
+import type { LayerCaches } from "../../schemas/caches/layer_caches.ts";
+import type { ModelFacts } from "../../schemas/facts.ts";
+import { readConfig } from "../../serving/plan/model/config.ts";
+import { readShape } from "../../serving/plan/model/read_shape.ts";
+import type { Cache } from "../../serving/plan/model/shape.ts";
 
 /**
  * What each layer of a model keeps of what it read, by its config.json.

@@ -1,8 +1,8 @@
-import type { KeptCache } from "../contract/change.ts";
-import type { LayerCaches } from "../schemas/caches/layer_caches.ts";
-import type { ModelFacts } from "../schemas/facts.ts";
-import { cacheBytes } from "../serving/plan/memory/cache_types.ts";
-import { chainOf, type Link } from "../strategies/chain.ts";
+import type { KeptCache } from "../../contract/change.ts";
+import type { LayerCaches } from "../../schemas/caches/layer_caches.ts";
+import type { ModelFacts } from "../../schemas/facts.ts";
+import { cacheBytes } from "../../serving/plan/memory/cache_types.ts";
+import { chainOf, type Link } from "../chain.ts";
 
 type LayerCache = LayerCaches["caches"][number]["cache"];
 
@@ -75,22 +75,4 @@ export function recipeCacheBytes(
   const chain = chainOf(actions, methods, facts);
   const model = chain.at(-1)?.leaves.model ?? facts.model;
   return cacheBytesAt(model, tokens, keptAt(chain, tokens));
-}
-
-/**
- * The crossing point of a policy's bytes: the least length from which on, up to the longest that the
- * model reads, it keeps fewer than the full cache; null: at the longest it does not.
- */
-export function bytesCrossing(
-  chain: readonly Link[],
-  model: ModelFacts,
-): number | null {
-  const less = (tokens: number) => {
-    const full = cacheBytesAt(model, tokens);
-    const own = cacheBytesAt(model, tokens, keptAt(chain, tokens));
-    return full !== null && own !== null && own < full;
-  };
-  let from: number | null = null;
-  for (let tokens = model.context_length; tokens > 0 && less(tokens); tokens--) from = tokens;
-  return from;
 }
