@@ -19,6 +19,7 @@ import { addLayerCommands } from "./commands/study/add_mix.ts";
 import { addAddCommand, addCachesCommand, addKlCommand } from "./commands/study/add_elsewhere.ts";
 import { addScoreCommand } from "./commands/study/add_score.ts";
 import { addStagesCommand } from "./commands/study/add_stages.ts";
+import { addExperimentsCommand } from "./commands/experiments/add_experiments.ts";
 import { addSweepCommand } from "./commands/study/add_sweep.ts";
 
 // Commands import what they need when they run: `pare --help` reads this file, the table of options
@@ -314,6 +315,7 @@ async function buildProgram(words: readonly string[]): Promise<Command> {
   addAddCommand(program, (one) => withJson(withStore(one)));
   addStagesCommand(program, { withRunOptions, withShowOptions: (one) => withJson(withStore(one)) });
   addSweepCommand(program);
+  addExperimentsCommand(program);
   addQueryCommands(program);
   addImportCommands(program.command("import").description("take runs of another tracker over"));
   addLookCommands(program);

@@ -20,13 +20,19 @@ export const Endpoint = z.strictObject({
   tokenizer_dir: z.string().nullable().default(null).describe(
     "the model's tokenizer: prompts go as token ids where the server takes them; null: as text",
   ),
-  api: z.enum(["auto", "chat"]).default("auto").describe(
-    "auto: /completions where it is there, else /chat/completions",
+  api: z.enum(["auto", "chat", "messages"]).default("auto").describe(
+    "auto: /completions where it is there, else /chat/completions; messages: Anthropic's /messages",
   ),
   concurrency: z.int().min(1).max(256).default(4).describe("requests at a time"),
   timeout_seconds: z.number().positive().default(300).describe("for one whole answer"),
   patience_seconds: z.number().nonnegative().default(600).describe(
     "for a server that is busy or away to be well again, by its Retry-After or by trying",
+  ),
+  key_variable: z.string().regex(/^[A-Z][A-Z0-9_]*$/, "it must be the name of a variable")
+    .optional()
+    .describe("that holds its key; absent: OPENAI_API_KEY"),
+  headers: z.partialRecord(z.enum(["HTTP-Referer", "X-Title"]), z.string()).optional().describe(
+    "by which OpenRouter knows who asks; absent: none",
   ),
 });
 export type Endpoint = z.infer<typeof Endpoint>;

@@ -16,6 +16,7 @@ const FLOORS: readonly (readonly string[])[] = [
   ["advice", "resume", "search"],
   ["loop"],
   ["runs"],
+  ["experiments"],
   ["mod.ts"],
 ];
 

@@ -24,7 +24,7 @@ export interface ConfiguredScores {
   readonly overall: Score;
   readonly sections: Readonly<Record<string, Score>>;
   /** The weight of each is its share of its section. */
-  readonly datasets: Readonly<Record<string, Score>>;
+  readonly datasets: Readonly<Record<string, Score & { readonly section: string }>>;
   readonly left_out: readonly { readonly dataset: string; readonly reason: string }[];
 }
 
@@ -111,7 +111,7 @@ export function configuredScores(
     return [name, meanScore(parts, section_weights[name] ?? sum)] as const;
   });
   const shares = [...Map.groupBy(found, ({ section }) => section).values()].flatMap((own) =>
-    inShares(own.map(({ name, score }) => [name, score] as const))
+    inShares(own.map(({ name, section, score }) => [name, { ...score, section }] as const))
   );
   return {
     overall: meanScore(sections.map(([, part]) => part), 1),

@@ -1,9 +1,10 @@
 import { z } from "zod";
 import { unknownName, UsageError } from "../../errors.ts";
+import { checked } from "./checked_document.ts";
 import { sectionOf } from "./sections.ts";
 
 /** Ways to take samples of several datasets. */
-const STRATEGIES = ["stratified", "random", "sequential", "weighted"] as const;
+export const STRATEGIES = ["stratified", "random", "sequential", "weighted"] as const;
 
 const Count = z.int().positive();
 const share = z.number().min(0).max(1);
@@ -121,41 +122,6 @@ const Fields = z.strictObject({
 /** The requirement's document of an evaluation, checked. */
 export interface EvaluationConfig extends Omit<z.output<typeof Fields>, "datasets"> {
   readonly datasets: readonly DatasetEntry[];
-}
-
-/** Fields of the object that a fault lies in. */
-function knownFields(place: readonly PropertyKey[], shape: z.ZodType): readonly string[] {
-  let at: unknown = shape;
-  for (const step of place) {
-    while (
-      at instanceof z.ZodDefault || at instanceof z.ZodPrefault || at instanceof z.ZodOptional
-    ) {
-      at = at.unwrap();
-    }
-    at = at instanceof z.ZodObject ? at.shape[String(step)] : undefined;
-  }
-  while (at instanceof z.ZodDefault || at instanceof z.ZodPrefault || at instanceof z.ZodOptional) {
-    at = at.unwrap();
-  }
-  return at instanceof z.ZodObject ? Object.keys(at.shape) : [];
-}
-
-function sentence(issue: z.core.$ZodIssue, where: string, shape: z.ZodType): string {
-  const place = [where, ...issue.path.map(String)].filter((step) => step !== "").join(".");
-  if (issue.code === "unrecognized_keys") {
-    const of = place === "" ? "field" : `field of ${place}`;
-    return unknownName(of, issue.keys[0]!, knownFields(issue.path, shape));
-  }
-  if (issue.code === "invalid_value" && issue.values.length > 1) {
-    return `Cannot take ${place}: it is one of ${issue.values.join(", ")}`;
-  }
-  return `Cannot take ${place}: ${issue.message.replace(/^Invalid input: /, "")}`;
-}
-
-function checked<S extends z.ZodType>(shape: S, given: unknown, where: string): z.output<S> {
-  const read = shape.safeParse(given);
-  if (read.success) return read.data;
-  throw new UsageError(read.error.issues.map((one) => sentence(one, where, shape)).join("; "));
 }
 
 /** A type that is nearly one of the requirement's is a slip; others are names of tasks. */

@@ -13,3 +13,8 @@ const OTHERS = "general";
 export function sectionOf(type: string): string {
   return SECTIONS.find(({ datasets }) => datasets.includes(type))?.section ?? OTHERS;
 }
+
+/** Sections that a leaderboard has a column for, whatever was evaluated. */
+export function sectionNames(): string[] {
+  return SECTIONS.map(({ section }) => section);
+}

@@ -62,6 +62,8 @@ export interface ConfiguredEvaluation {
   readonly participant?: Omit<AskedScenario, "document">;
 }
 
+const NO_SAMPLE = "no sample of the total is left for it";
+
 /** How one dataset is sampled, in the words of a study. */
 function samplingOf({ sampling }: EvaluationConfig, entry: DatasetEntry, samples: number | null) {
   const strategy = sampling.strategy === "weighted" ? "stratified" : sampling.strategy;
@@ -75,27 +77,33 @@ function samplingOf({ sampling }: EvaluationConfig, entry: DatasetEntry, samples
 /**
  * Reads a configuration: a YAML file as the requirement writes it, or a preset by name. Its datasets of
  * types that no plugin here has are said and left out, and the weights of the others made anew.
+ * `changed`: stands above its sampling.
  *
  * @throws UsageError a field that is wrong, or no dataset is left
  */
 export function configuredEvaluation(
   name: string,
   tasks: readonly string[],
+  changed: Partial<EvaluationConfig["sampling"]> = {},
 ): ConfiguredEvaluation {
   const scenario = isScenario(name) ? scenarioOf(name) : undefined;
-  const config = readEvaluationConfig(
+  const read = readEvaluationConfig(
     scenario?.document ?? EVALUATION_PRESETS[name] ?? readDocument(name),
   );
+  const config = { ...read, sampling: { ...read.sampling, ...changed } };
   const missing = ({ type }: DatasetEntry) => DATASET_TYPES.includes(type) && !tasks.includes(type);
   const out = config.datasets.filter(missing).map(({ type }) => type);
-  const datasets = config.datasets.filter((entry) => !missing(entry));
-  if (datasets.length === 0) {
+  const had = config.datasets.filter((entry) => !missing(entry));
+  if (had.length === 0) {
     throw new UsageError(
       `Cannot evaluate "${config.name}" as none of its datasets can be had here: no plugin has ` +
         `${out.join(", ")}; name tasks of \`pare datasets\` as types, or add one by --plugin`,
     );
   }
-  const quotas = quotasOf({ ...config, datasets });
+  const shares = quotasOf({ ...config, datasets: had });
+  const datasets = had.filter((_, i) => shares[i]!.samples !== 0);
+  const unasked = had.filter((_, i) => shares[i]!.samples === 0).map(({ type }) => type);
+  const quotas = unasked.length === 0 ? shares : quotasOf({ ...config, datasets }); // weights anew; their samples are the same
   const by_task = Object.fromEntries(
     datasets.map((entry, i) => [entry.type, samplingOf(config, entry, quotas[i]!.samples)]),
   );
@@ -116,7 +124,10 @@ export function configuredEvaluation(
       section: section ?? sectionOf(type),
     })),
     section_weights: config.sections,
-    left_out: out.map((dataset) => ({ dataset, reason })),
+    left_out: [
+      ...out.map((dataset) => ({ dataset, reason })),
+      ...unasked.map((dataset) => ({ dataset, reason: NO_SAMPLE })),
+    ],
   };
   const { document: _, ...participant } = scenario ?? { document: {} };
   return {
@@ -135,6 +146,9 @@ export function configuredEvaluation(
       ...(out.length === 0
         ? []
         : [`note: left out, as no plugin here has them: ${out.join(", ")}; weights are made anew`]),
+      ...(unasked.length === 0
+        ? []
+        : [`note: left out, as ${NO_SAMPLE}: ${unasked.join(", ")}; weights are made anew`]),
     ].join("\n"),
   };
 }

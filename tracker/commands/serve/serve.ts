@@ -14,9 +14,9 @@ import {
   ServerFailed,
   servingFolder,
 } from "../../serving/serve_model.ts";
-import { type PlannedFor, servedCommand } from "../../serving/served_command.ts";
-import { failureText, startWithRemedies } from "../../serving/with_remedies.ts";
-import { findDevices } from "../../jobs/engines/local/devices.ts";
+import { startServed } from "../../serving/start_served.ts";
+import type { PlannedFor } from "../../serving/served_command.ts";
+import { failureText } from "../../serving/with_remedies.ts";
 import { interruptible } from "../output/interruptible.ts";
 
 /** What `pare serve` may be told. */
@@ -82,23 +82,13 @@ export async function serveCommand(
   const tools = { home, client, caches: openFolderCache(home.cache) };
   try {
     const choices = max_model_len === undefined ? {} : { max_model_len };
-    using served = await servedCommand(tools, registry, {
-      ...{ name, named, choices, words },
+    const served = await startServed(tools, registry, {
+      ...{ name, named, choices, words, wait_seconds },
       place: () => ({ host: options.host, port: portFor(options.host, asked) }),
       planned: plannedFor(options),
-    });
-    for (const note of served.notes) console.error(`note: ${note}`);
-    const { address } = served;
-    console.error(
-      `starting ${served.name} with ${served.runtime} on ${address.host}:${address.port}`,
-    );
-    const how = { address, model: served.name, wait_seconds, signal: stop.signal };
-    server = await startWithRemedies(home.root, served.command, how, {
-      scope: retryScope(options.retry),
-      facts: { cards: (await findDevices()).cards.length, tool_call_parser: null },
-      onTry: (line) => console.error(line),
-      ...(served.foresee === undefined ? {} : { foresee: served.foresee }),
-    });
+      retry: retryScope(options.retry),
+    }, { signal: stop.signal, say: (line) => console.error(line) });
+    server = served.server;
     tellReady(server, served.runtime);
     await lasting(server, stop.signal);
   } catch (error) {

@@ -32,7 +32,7 @@ function reasonsOf({ spec, alerts }: StudyView): Record<string, string> {
 }
 
 /** What an evaluation by a configuration came to; null: by none, or nothing is measured. */
-function scoresOfView(view: StudyView): ConfiguredScores | null {
+export function scoresOfView(view: StudyView): ConfiguredScores | null {
   const configuration = configurationOf(view);
   const trial = view.trials.findLast(({ measurements }) => measurements.length > 0);
   if (configuration === null || trial === undefined) return null;

@@ -22,6 +22,8 @@ export type Block =
   | { block: "weights"; weights: Readonly<Partial<Record<string, number>>>; words: string }
   /** A box for SQL; null: its engine and data are not beside the report. */
   | { block: "sql"; box: SqlBox | null; study_id: string }
+  /** A field that finds rows of the page's tables; without a script nothing. */
+  | { block: "search"; label: string }
   /** Text that few readers want, below a line that says what it is. */
   | { block: "fold"; summary: string; blocks: Block[] };
 

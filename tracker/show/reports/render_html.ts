@@ -117,6 +117,10 @@ function renderBlock(block: Block, how: Rendering): string {
       return how.live ? weightsForm(block.weights, inline(block.words)) : "";
     case "figure":
       return figureHtml(block);
+    case "search":
+      return `<p hidden><label>${
+        inline(block.label)
+      } <input type="search" data-pare-find></label> <span data-pare-found aria-live="polite"></span></p>`;
     case "sql": {
       const sentence = inline(withoutBox(block.study_id));
       if (block.box === null) return `<p>${sentence}</p>`;
@@ -149,6 +153,7 @@ export function renderHtml(title: string, blocks: readonly Block[], data?: Front
   const scripts = [
     ...data === undefined ? [] : ["front.js"],
     ...asks ? ["sql_box.js"] : [],
+    ...blocks.some((one) => one.block === "search") ? ["search.js"] : [],
   ];
   return pageHtml({
     title,

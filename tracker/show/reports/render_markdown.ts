@@ -29,6 +29,7 @@ function renderBlock(block: Block): string {
       return `\`\`\`${block.language}\n${block.text}\n\`\`\``;
     case "terms":
       return block.terms.map(([term, words]) => `- **${term}**: ${escaped(words)}`).join("\n");
+    case "search":
     case "weights":
       return "";
     case "sql":

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from pare_backends.evaluation.served.account import Account
 from pare_backends.evaluation.served.endpoint import KEY_VARIABLE, Endpoint
+from pare_backends.evaluation.served.messages import as_chat, as_messages, untaken
 from pare_backends.evaluation.served.patience import Patience
 from pare_backends.evaluation.served.transport import Refused, Transport, Waiting
 from pare_backends.failures import CallFailure
@@ -22,9 +24,10 @@ class ServedClient:
         patience: Patience | None = None,
         key_variable: str = KEY_VARIABLE,
         waiting: Waiting | None = None,
+        account: Account | None = None,
     ) -> None:
         self.endpoint = endpoint
-        self.transport = Transport(endpoint, key, key_variable, patience, waiting)
+        self.transport = Transport(endpoint, key, key_variable, patience, waiting, account)
         self.base_url = self.transport.base_url
         self.silences: list[str] = []
         """Why each answer without a text ended, in the server's words; appended by any thread."""
@@ -59,12 +62,23 @@ class ServedClient:
 
     def post(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
         """The server's answer to the body, with the model's name put in."""
+        asked = {"model": self.model, **body}
         try:
-            return self.transport.request("POST", path, {"model": self.model, **body})
+            if self.endpoint.api == "messages":
+                return self._message(asked)
+            return self.transport.request("POST", path, asked)
         except Refused as refused:
             if refused.status in (400, 404, 422) and self._names_model(refused.said):
                 raise self._unknown_model(refused) from None
             raise
+
+    def _message(self, body: Mapping[str, Any]) -> dict[str, Any]:
+        """A chat's body and answer by the interface of messages."""
+        strange = untaken(body)
+        if strange:
+            said = f"no option {strange[0]} of messages"
+            raise Refused(f"Cannot ask {self.base_url}/messages: it has {said}", 400, said)
+        return as_chat(self.transport.request("POST", "/messages", as_messages(body)))
 
     def _names_model(self, said: str) -> bool:
         return "model" in said.lower() and self.model in said

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from pare_backends.failures import CallFailure
@@ -18,10 +18,14 @@ class Endpoint:
     base_url: str
     model: str | None = None
     tokenizer_dir: str | None = None
-    api: Literal["auto", "chat"] = "auto"
+    api: Literal["auto", "chat", "messages"] = "auto"
     concurrency: int = 4
     timeout_seconds: float = 300.0
     patience_seconds: float = 600.0
+    key_variable: str = KEY_VARIABLE
+    """The variable that holds its key."""
+    headers: dict[str, str] = field(default_factory=dict)
+    """Sent besides; none of them is a key."""
 
 
 def key_of_environment(variable: str = KEY_VARIABLE) -> str | None:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from pare_backends.evaluation.answers import Answers
+from pare_backends.evaluation.served.account import account_of_environment
 from pare_backends.evaluation.served.client import ServedClient
 from pare_backends.evaluation.served.endpoint import Endpoint, key_of_environment
 from pare_backends.evaluation.served.model import ServedLM
@@ -23,7 +24,10 @@ def served_model(
     """The model and its tokenizer, which is None where the user gave none. Its answers are kept by
     endpoint, model, prompt and decoding, for the study that asked."""
     tokenizer = _tokenizer(endpoint.tokenizer_dir)
-    client = ServedClient(endpoint, key_of_environment(), patience, waiting=report.waiting)
+    variable = endpoint.key_variable
+    key = key_of_environment(variable)
+    account = account_of_environment()
+    client = ServedClient(endpoint, key, patience, variable, report.waiting, account)
     _ = client.model  # asks the server where nobody named one: it is the first to be down
     return ServedLM(client, tokenizer, report, Answers(answers_path)), tokenizer
 

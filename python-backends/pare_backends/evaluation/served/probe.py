@@ -54,7 +54,7 @@ class ServerAbilities:
 
     def completes(self) -> bool:
         """Whether it has /completions; a user may choose chat by `api`."""
-        if self._client.endpoint.api == "chat":
+        if self._client.endpoint.api != "auto":
             return False
         if self._completes is None:
             try:

@@ -19,6 +19,7 @@ from typing import Any
 
 import httpx
 
+from pare_backends.evaluation.served.account import Account, Ledger, counted_use
 from pare_backends.evaluation.served.endpoint import Endpoint, checked_key
 from pare_backends.evaluation.served.http import (
     Ended,
@@ -28,6 +29,7 @@ from pare_backends.evaluation.served.http import (
     TooSlow,
     Unreadable,
 )
+from pare_backends.evaluation.served.messages import VERSION
 from pare_backends.evaluation.served.patience import (
     BROKEN,
     BUSY,
@@ -91,13 +93,16 @@ class Transport:
         key_variable: str,
         patience: Patience | None = None,
         waiting: Waiting | None = None,
+        account: Account | None = None,
     ) -> None:
         self.base_url = endpoint.base_url.rstrip("/")
         self._timeout = endpoint.timeout_seconds
         self._patience = patience or Patience(endpoint.patience_seconds)
         self._variable = key_variable
         self._key = checked_key(key, key_variable)
-        self._http = Exchanges({"Authorization": f"Bearer {self._key}"} if self._key else {})
+        self._http = Exchanges({**endpoint.headers, **_key_header(endpoint, self._key)})
+        self._ledger = None if account is None else Ledger(account, self.base_url)
+        self._quiet_until = 0.0
         self._waiting = waiting or (lambda seconds, why: None)
         self._told_until = 0.0
         self._answered = False
@@ -130,6 +135,7 @@ class Transport:
         while True:
             if self._stopped.is_set():
                 raise self._were_ended()
+            self._keep_quiet()
             try:
                 found = self._try(method, path, body)
             except Trouble as trouble:
@@ -140,8 +146,23 @@ class Transport:
 
     def _try(self, method: str, path: str, body: Mapping[str, Any] | None) -> dict[str, Any]:
         """The answer. Raises `Trouble` where another try may help."""
+        if self._ledger is None or body is None:
+            return self._read(self._ask(method, path, body), path)
+        number = self._ledger.begin(body)
+        began = self._clock()
+        reply = self._ask(method, path, body)  # one that gets no reply stays at its worst
         try:
-            reply = self._http.ask(
+            found = self._read(reply, path)
+        except (Trouble, CallFailure):
+            if reply.status >= 300:
+                self._ledger.refused(number)
+            raise
+        self._ledger.end(number, counted_use(found), self._clock() - began)
+        return found
+
+    def _ask(self, method: str, path: str, body: Mapping[str, Any] | None) -> Reply:
+        try:
+            return self._http.ask(
                 method,
                 f"{self.base_url}{path}",
                 None if body is None else json.dumps(body, allow_nan=False).encode(),
@@ -166,12 +187,12 @@ class Transport:
         except (httpx.TimeoutException, httpx.TransportError) as error:
             said = self._quote(str(error)) or type(error).__name__
             raise Trouble(f"it cannot be reached ({said})") from None
-        return self._read(reply, path)
 
     def _read(self, reply: Reply, path: str) -> dict[str, Any]:
         if reply.status in BUSY or reply.status in BROKEN:
             asked = retry_after(reply.headers.get("retry-after"))
             busy = reply.status in BUSY or asked is not None
+            self._hold_others(asked)
             raise Trouble(f"it answers {reply.status}: {self._said(reply)}", busy, asked)
         if reply.status >= 300:
             raise self._refusal(reply, reply.status, path)
@@ -214,6 +235,28 @@ class Transport:
                 f"{trouble.why} ({count} in {end.spent:.0f} s)",
                 "Look at the server, then `pare resume`: what it answered is kept",
             ) from None
+
+    def _keep_quiet(self) -> None:
+        """Waits as long as the server asked anyone of this account, or this process, to wait."""
+        shared = 0.0 if self._ledger is None else self._ledger.paused_seconds()
+        left = max(shared, self._quiet_until - self._clock())
+        if left <= 0:
+            return
+        if left > self._patience.seconds:
+            raise self._cannot(
+                f"it asks to wait {shown_seconds(left)}, longer than the "
+                f"{shown_seconds(self._patience.seconds)} that it is waited for",
+                "Go on later: what it answered is kept; or let it wait longer by --patience",
+            )
+        self._wait(left, Trouble("it asked another request to wait", True, left))
+
+    def _hold_others(self, asked: float | None) -> None:
+        """What a server asks of one request holds for all."""
+        if asked is None or asked <= 0:
+            return
+        self._quiet_until = max(self._quiet_until, self._clock() + asked)
+        if self._ledger is not None:
+            self._ledger.pause(asked)
 
     def _wait(self, seconds: float, trouble: Trouble) -> None:
         until = self._clock() + seconds
@@ -275,6 +318,13 @@ class Transport:
             text = text.replace(self._key, "[key]")
         line = " ".join(text.split())
         return line if len(line) <= limit else line[: limit - 1] + "…"
+
+
+def _key_header(endpoint: Endpoint, key: str | None) -> dict[str, str]:
+    """The header that carries the key, as the interface wants it."""
+    if endpoint.api == "messages":
+        return {"anthropic-version": VERSION, **({"x-api-key": key} if key else {})}
+    return {"Authorization": f"Bearer {key}"} if key else {}
 
 
 def _whole_object(content: bytes) -> dict[str, Any] | None:

@@ -1,0 +1,38 @@
+import { streamRandom } from "../../../core/mod.ts";
+import { compareMembers, type MembersCompared } from "../../../core/experiments/compare_members.ts";
+import { compareScales, type ScaleMoved } from "../../../core/experiments/compare_scales.ts";
+import {
+  compareStrategies,
+  type StrategyMeasured,
+} from "../../../core/experiments/compare_strategies.ts";
+import type { ExperimentKind } from "../../../core/experiments/document.ts";
+import type { MemberResult } from "../../../core/experiments/member_result.ts";
+
+/** How the members of an experiment lie to each other. */
+export interface Comparisons {
+  readonly experiment: string;
+  readonly description: string;
+  readonly kind: ExperimentKind;
+  readonly pairs: readonly MembersCompared[];
+  /** Of an experiment of scales. */
+  readonly scales: readonly ScaleMoved[];
+  /** Of an experiment of sampling strategies. */
+  readonly strategies: readonly StrategyMeasured[];
+}
+
+/** Draws of permutations and samples, which no one study's seed belongs to. */
+const SEED = 42;
+
+/** Compares the members of an experiment, by what it is of. */
+export function comparisonsOf(
+  { name, description, kind }: { name: string; description: string; kind: ExperimentKind },
+  members: readonly MemberResult[],
+): Comparisons {
+  const random = streamRandom(SEED, `experiment ${name}`);
+  const fewest = Math.min(...members.map(({ num_tasks, samples }) => num_tasks ?? samples.length));
+  return {
+    ...{ experiment: name, description, kind, pairs: compareMembers(members, random) },
+    scales: kind === "scales" ? compareScales(members) : [],
+    strategies: kind === "sampling" ? compareStrategies(members, random, fewest) : [],
+  };
+}
