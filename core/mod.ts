@@ -21,7 +21,7 @@ export * from "./serving/diagnosis/diagnose.ts";
 export type * from "./serving/diagnosis/diagnosis.ts";
 export * from "./runs/search/run_search.ts";
 export { cacheBytesAt, recipeCacheBytes } from "./strategies/caches/cache_at.ts";
-export { checkContext, contextWords } from "./spec/context_asked.ts";
+export { checkContext } from "./spec/context_asked.ts";
 export { layerCaches } from "./strategies/caches/layer_caches.ts";
 export * from "./errors.ts";
 export * from "./metrics/asked_front.ts";

@@ -2,10 +2,11 @@ import { weightsText } from "../spec/reward_weights.ts";
 import type { Facts } from "../schemas/facts.ts";
 import type { ConstraintVerdict } from "../schemas/trial.ts";
 import {
+  atContext,
   bytesText,
   inLimitUnit,
   limitUnit,
-  limitWords,
+  limitWordsAt,
   metricWords,
 } from "../metrics/metric_words.ts";
 import { whatDecides } from "./advice.ts";
@@ -53,9 +54,11 @@ export function whyChosen(trial: Comparable, input: ReasonsInput): string[] {
     const base = objectiveFigure(baseline, metric, spec);
     if (value === undefined || base === undefined) continue;
     reasons.push(
-      `Its ${metricWords(metric)} is ${figureText(value.value, unit)} against ${
-        figureText(base.value, unit)
-      } of the original${aside(trial, metric, value.value, input)}.`,
+      `Its ${atContext(metricWords(metric), spec.context_tokens)} is ${
+        figureText(value.value, unit)
+      } against ${figureText(base.value, unit)} of the original${
+        aside(trial, metric, value.value, input)
+      }.`,
     );
   }
   for (const verdict of trial.constraints) {
@@ -117,7 +120,7 @@ function verdictSentence(
   { study: { spec } }: ReasonsInput,
 ): string {
   const { constraint, value, threshold } = verdict;
-  const limit = `The limit on ${limitWords(constraint)}`;
+  const limit = `The limit on ${limitWordsAt(constraint, spec.context_tokens)}`;
   if (value === null) return `${limit} was not judged: it was not measured.`;
   const known = rangeOf(verdict);
   const range = known === "" ? "" : `, ${known}`;
@@ -151,11 +154,14 @@ function percent(share: number): string {
 }
 
 /** What trials violate, and which they are: `latency (t01, t03); size on disk (t02)`. */
-function byConstraint(violating: readonly Comparable[]): string {
+function byConstraint(
+  violating: readonly Comparable[],
+  context_tokens: number | undefined,
+): string {
   const broken = violating.map((trial) => violations(trial).map(({ constraint }) => constraint));
   return [...new Set(broken.flat())].map((constraint) => {
     const names = violating.filter((_, at) => broken[at]!.includes(constraint)).map(nameOf);
-    return `${limitWords(constraint)} (${names.join(", ")})`;
+    return `${limitWordsAt(constraint, context_tokens)} (${names.join(", ")})`;
   }).join("; ");
 }
 
@@ -182,7 +188,7 @@ export function whyKeep(input: ReasonsInput): string[] {
   const sentences = [
     ...(violating.length === 0 ? [] : [
       `${violating.length} ${of} ${verb(violating, "violates", "violate")} a constraint: ` +
-      `${byConstraint(violating)}.`,
+      `${byConstraint(violating, study.spec.context_tokens)}.`,
     ]),
     ...(doubtful.length === 0 ? [] : [
       `${doubtful.length} ${of} ${

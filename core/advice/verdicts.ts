@@ -37,6 +37,8 @@ export function rangeOf(
   { constraint, value, interval, verdict, evidence }: ConstraintVerdict,
 ): string {
   if (interval === null || value === null) return "";
+  // What is counted has no range.
+  if (evidence === undefined && interval[0] === interval[1]) return "";
   if (evidence !== undefined && evidence.existing === evidence.samples) {
     return `exactly, of all ${evidence.samples} samples that exist`;
   }

@@ -1,6 +1,6 @@
-import { knownMetric } from "../metrics/metric_table.ts";
+import { CHECKS, knownMetric } from "../metrics/metric_table.ts";
 import { overAllTasks } from "../distance/distance_rows.ts";
-import { recipeCacheBytes } from "../strategies/caches/cache_at.ts";
+import { bytesCrossing, recipeCacheBytes } from "../strategies/caches/cache_at.ts";
 import type { Evaluation } from "../ports.ts";
 import type { ResolvedAction } from "../schemas/action.ts";
 import type { Artifact } from "../schemas/artifact.ts";
@@ -85,7 +85,14 @@ export function sizesAtContext(
   const cache = recipeCacheBytes(actions, methods, facts, context_tokens);
   if (cache === null) return [];
   const how = `keys and values of ${context_tokens} tokens by the layers of its config`;
+  const crossing = bytesCrossing(actions, methods, facts);
+  const { unit, direction } = CHECKS.kv_crossing_tokens;
   return [
+    ...(crossing === null ? [] : [{
+      ...size,
+      ...{ metric: "kv_crossing_tokens", value: crossing, unit, direction },
+      method: "least length from which on keys and values take fewer bytes than the full cache's",
+    }]),
     { ...size, metric: "kv_bytes_at_context", value: cache, method: how },
     {
       ...size,

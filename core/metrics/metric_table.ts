@@ -168,7 +168,8 @@ export const METRICS: readonly Metric[] = [
     objective: true,
   }),
   // Of trials that set a policy of the cache, at the longest context measured: no front can be of it.
-  open("size", "kv_bytes", ["KV cache", "bytes"], {
+  open("size", "kv_bytes", ["KV cache as it ran", "bytes"], {
+    words: "KV cache",
     in_runtime: true,
     column:
       "bytes of the KV cache at the longest context measured, each length in measurements; NULL: the trial sets no policy of the cache",
@@ -223,7 +224,7 @@ export function metricOf(name: string): Metric | undefined {
 export type Declared = Pick<Metric, "unit" | "direction">;
 type Checked = Pick<Metric, "unit" | "direction" | "words">;
 
-/** Figures of a runtime that no rule is about and no table has a column of. */
+/** Figures of a runtime, or of a cache, that no rule is about and no table has a column of. */
 export const CHECKS = {
   roofline_ms: { unit: "ms/token", direction: "minimize", words: "roofline time per token" },
   runtime_strict_kl: {
@@ -233,6 +234,11 @@ export const CHECKS = {
   },
   runtime_kl: { unit: "nats/token", direction: "minimize", words: "KL of the runtime" },
   rounding_kl: { unit: "nats/token", direction: "minimize", words: "KL of the rounding" },
+  kv_crossing_tokens: {
+    unit: "tokens",
+    direction: "minimize",
+    words: "length from which on the KV cache is smaller than the full one",
+  },
   runtime_agreement: { unit: "1", direction: "maximize", words: "agreement of the runtime" },
 } as const satisfies Record<string, Checked>;
 

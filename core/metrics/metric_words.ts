@@ -65,6 +65,26 @@ export function limitWords(constraint: string): string {
   return LIMITS[constraint]?.words ?? constraint.replace(/^max_/, "").replaceAll("_", " ");
 }
 
+/** `8,192 tokens`; not by Intl, whose first use takes longer than a study's spec. */
+export const contextWords = (tokens: number): string =>
+  `${String(tokens).replaceAll(/\B(?=(\d{3})+$)/g, ",")} tokens`;
+
+/** Words of a figure at "the context" with the length that a study asks for; absent: they stay as they are. */
+export function atContext(words: string, context_tokens: number | undefined): string {
+  return context_tokens === undefined
+    ? words
+    : words.replace("at the context", `at ${contextWords(context_tokens)}`);
+}
+
+/** What a constraint is on in a study: where it asks for a context, memory is counted at that. */
+export function limitWordsAt(constraint: string, context_tokens: number | undefined): string {
+  if (context_tokens === undefined) return limitWords(constraint);
+  const words = constraint === "max_vram_gb"
+    ? metricWords("memory_bytes_at_context")
+    : limitWords(constraint);
+  return atContext(words, context_tokens);
+}
+
 /** What a constraint is written in, and how often that is in a figure of it. */
 function writtenIn(constraint: string): { readonly unit: string; readonly times: number } {
   const aimed = aimedMetric(constraint);

@@ -1,5 +1,6 @@
 import { cacheBytesAt } from "../strategies/caches/cache_at.ts";
 import { UsageError } from "../errors.ts";
+import { contextWords } from "../metrics/metric_words.ts";
 import type { Facts } from "../schemas/facts.ts";
 import type { RunRequest } from "../schemas/request.ts";
 import type { MethodVerdict } from "../schemas/spec.ts";
@@ -10,10 +11,6 @@ const GIGABYTE = 1e9;
 
 /** Gigabytes as people write them. */
 const gb = (bytes: number) => `${Number((bytes / GIGABYTE).toPrecision(3))} GB`;
-
-/** `8,192 tokens`; not by Intl, whose first use takes longer than a study's spec. */
-export const contextWords = (tokens: number): string =>
-  `${String(tokens).replaceAll(/\B(?=(\d{3})+$)/g, ",")} tokens`;
 
 /**
  * Refuses a limit on the cache that says no length, and a length that the model does not read.

@@ -11,6 +11,7 @@ import {
   seedStrategies,
   UsageError,
 } from "../../core/mod.ts";
+import { bytesCrossing } from "../../core/strategies/caches/cache_at.ts";
 import h2o from "../../plugins/kv_cache/h2o.ts";
 import kvQuant from "../../plugins/kv_cache/kv_quant.ts";
 import pyramidkv from "../../plugins/kv_cache/pyramidkv.ts";
@@ -85,6 +86,18 @@ Deno.test("what a policy keeps at a length goes by its knobs", () => {
   const codes = { codes: "kivi", code_bits: 4, code_group: 32, code_residual: 32 };
   const coded = 30 * 3 * 128 * (4 + 32 / 32) / 8;
   assert.equal(bytesOf("kv_quant", codes, 1024), 992 * coded + 32 * A_TOKEN);
+});
+
+Deno.test("the crossing point of bytes is the length from which on a policy keeps fewer", () => {
+  const of = (...actions: Action[]) =>
+    bytesCrossing(resolveActions(actions, methods, facts), methods, facts);
+  assert.equal(of(policy("snapkv", { budget: 256 })), 257);
+  // Three copies of 256 tokens are more than 768 of one; what is whole has none.
+  assert.equal(of(policy("snapkv", { budget: 256, granularity: "query_head" })), 769);
+  assert.equal(of(policy("snapkv", { budget: 1024, granularity: "query_head" })), null);
+  // 256 tokens with a sum of 4 bytes each beside 256 bytes.
+  assert.equal(of(policy("h2o", { budget: 256 })), 261);
+  assert.equal(of({ agent: "quantization", method: "gptq", params: {} }), null);
 });
 
 Deno.test("a limit on the cache is refused where it says nothing, and a recipe that breaks it before work", () => {

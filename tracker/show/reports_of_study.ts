@@ -77,6 +77,7 @@ export function plotOf(view: StudyView, options: PlotOptions = {}): string {
     ...(options.theme === undefined ? {} : { theme: options.theme }),
     objectives: [...options.objectives ?? view.objectives],
     allowed_drop: view.spec.constraints.max_accuracy_drop,
+    context_tokens: view.spec.context_tokens ?? null,
     recommended: view.recommended,
     // It compares it with the others; what was passed over, and which latencies count as equal, stand behind.
     because: view.reasons.find((one) => one.startsWith("Its reward, ")) ?? view.reasons.at(-1) ??

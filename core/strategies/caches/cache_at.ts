@@ -1,6 +1,8 @@
 import type { KeptCache } from "../../contract/change.ts";
 import type { LayerCaches } from "../../schemas/caches/layer_caches.ts";
-import type { ModelFacts } from "../../schemas/facts.ts";
+import type { ResolvedAction } from "../../schemas/action.ts";
+import type { Facts, ModelFacts } from "../../schemas/facts.ts";
+import type { AgentMethod } from "../resolve_action.ts";
 import { cacheBytes } from "../../serving/plan/memory/cache_types.ts";
 import { chainOf, type Link } from "../chain.ts";
 
@@ -67,12 +69,34 @@ export function keptAt(chain: readonly Link[], tokens: number): KeptCache | null
 
 /** The bytes of a recipe's keys and values after so many tokens; null: they cannot be told. */
 export function recipeCacheBytes(
-  actions: Parameters<typeof chainOf>[0],
-  methods: Parameters<typeof chainOf>[1],
-  facts: Parameters<typeof chainOf>[2],
+  actions: readonly ResolvedAction[],
+  methods: readonly AgentMethod[],
+  facts: Facts,
   tokens: number,
 ): number | null {
   const chain = chainOf(actions, methods, facts);
   const model = chain.at(-1)?.leaves.model ?? facts.model;
   return cacheBytesAt(model, tokens, keptAt(chain, tokens));
+}
+
+/**
+ * The crossing point of a recipe's bytes: the least length from which on, up to the longest that the model
+ * reads, its policy keeps fewer than the full cache of the same weights; null: it has none, or none at the
+ * longest.
+ */
+export function bytesCrossing(
+  actions: readonly ResolvedAction[],
+  methods: readonly AgentMethod[],
+  facts: Facts,
+): number | null {
+  const chain = chainOf(actions, methods, facts);
+  const model = chain.at(-1)?.leaves.model ?? facts.model;
+  const less = (tokens: number) => {
+    const kept = keptAt(chain, tokens);
+    const full = cacheBytesAt(model, tokens);
+    return kept !== null && full !== null && cacheBytesAt(model, tokens, kept)! < full;
+  };
+  let from: number | null = null;
+  for (let tokens = model.context_length; tokens > 0 && less(tokens); tokens--) from = tokens;
+  return from;
 }

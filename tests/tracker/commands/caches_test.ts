@@ -8,7 +8,9 @@ import {
 } from "../../../core/mod.ts";
 import genai from "../../../plugins/runtimes/openvino_genai.ts";
 import transformers from "../../../plugins/runtimes/transformers.ts";
-import { cachesText, crossingText, parseContexts } from "../../../tracker/commands/study/caches.ts";
+import type { StudyView } from "../../../tracker/show/view/study_view.ts";
+import { contextSentences, crossingText } from "../../../tracker/show/view/cache_words.ts";
+import { cachesText, parseContexts } from "../../../tracker/commands/study/caches.ts";
 import { checkedCaches } from "../../../tracker/session/study_caches.ts";
 import { jsonText } from "../../../tracker/show/json/print_json.ts";
 import { openStore } from "../../../tracker/store/store.ts";
@@ -32,6 +34,48 @@ const ROWS = [
   timed(1024, 1.2, 3_000_000),
   timed(2048, 0.8, 2_000_000),
 ];
+
+/** As much of a study as its cache's sentences are drawn from: t01 keeps a tenth of the cache. */
+function studyAt(caches_timed: readonly object[]): StudyView {
+  const rows = (values: Record<string, number>) =>
+    Object.entries(values).map(([metric, value]) => ({ metric, value }));
+  const trials = [
+    {
+      ...{ trial_id: "s/t00", strategy: null, artifact_ids: [] },
+      measurements: rows({ kv_bytes_at_context: 5e7, memory_bytes_at_context: 3e8 }),
+    },
+    {
+      ...{ trial_id: "s/t01", strategy: {}, artifact_ids: ["w", "p"] },
+      measurements: rows({
+        ...{ kv_bytes_at_context: 5e6, memory_bytes_at_context: 2e8 },
+        kv_crossing_tokens: 257,
+      }),
+    },
+  ];
+  const artifacts = new Map([["p", { artifact_id: "p", weights_id: "w", action: {} }]]);
+  const view = { spec: { context_tokens: 8192 }, recommended: "s/t01", trials, artifacts };
+  return { ...view, caches_timed } as unknown as StudyView; // the rest of a study is not looked at
+}
+
+Deno.test("the recommended trial says at which length its cache pays, and of time only what was measured of its weights", () => {
+  const [bytes, pays, time] = contextSentences(studyAt([]));
+  assert.equal(
+    bytes,
+    "At 8,192 tokens keys and values take 5.0 MB against 50.0 MB of the original; with the weights " +
+      "that is 200.0 MB against 300.0 MB of the original, by arithmetic.",
+  );
+  assert.equal(
+    pays,
+    "Its cache setting takes fewer bytes than the full cache from 257 tokens on.",
+  );
+  assert.match(time!, /^Whether it saves time is not known: torch emulates/);
+  const measured = { caches: ROWS, settings: [{ name: "full" }], version: "genai 1" };
+  const said = contextSentences(studyAt([{ ...measured, artifact_id: "w" }])).at(-1)!;
+  assert.match(said, /^Measured of these weights in genai 1 .*decodes faster from 2048 tokens on/);
+  const others = contextSentences(studyAt([{ ...measured, artifact_id: "other" }])).at(-1);
+  assert.equal(others, time, "other weights' times say nothing of these");
+  assert.deepEqual(contextSentences({ ...studyAt([]), spec: {} } as unknown as StudyView), []);
+});
 
 Deno.test("the crossing point is the length from which on a setting surely costs less", () => {
   assert.equal(cacheCrossing(ROWS, "decode", 1), 2048);

@@ -132,13 +132,13 @@ Deno.test("bytes of the KV cache have a column where a trial measured them, by t
   const trials = [{ ...first!, measurements }, ...rest];
   const headings = (rows: typeof view.rows) =>
     trialColumns({ ...view, rows }).map(({ heading }) => heading);
-  assert.ok(!headings(view.rows).includes("KV cache"));
+  assert.ok(!headings(view.rows).includes("KV cache as it ran"));
   const rows = trialRows(comparableStudy(trials, view.spec).trials, {
     ...view,
     probabilities: {},
   });
   const column = trialColumns({ ...view, rows }).at(-1)!;
-  assert.equal(column.heading, "KV cache");
+  assert.equal(column.heading, "KV cache as it ran");
   assert.deepEqual(rows.slice(0, 2).map(column.cell), ["3.0 MB", "–"]);
   const report = renderMarkdown(speedBlocks({ ...view, trials }));
   assert.match(report, /\| GPU memory \| KV cache \| J\/1k tokens/);

@@ -116,6 +116,7 @@ async function drawFront(store: Store, study_id: string, axes: FigureAxes): Prom
     ...{ width, quality },
     title: `${modelLabel({ model })} on ${study["dataset"]}`,
     allowed_drop: study["max_accuracy_drop"] as number | null,
+    context_tokens: study["context_tokens"] === null ? null : Number(study["context_tokens"]),
     recommended: study["picked"] as string | null,
     ...(caption === "" ? {} : { caption }),
     ...(costs.length === 0 ? {} : { objectives: costs.map(String) }),

@@ -4,6 +4,7 @@ import { findStudy, findTrial } from "../../lab/find_study.ts";
 import { openStore } from "../../store/store.ts";
 import { viewStudy } from "../../show/view/view_study.ts";
 import { trialTable } from "../../show/terminal/trial_table.ts";
+import { contextSentences } from "../../show/view/cache_words.ts";
 import { deploymentLines, deploymentSentence } from "../../show/view/deployment.ts";
 import { recommendedSize } from "../../show/view/size_words.ts";
 import type { StudyView } from "../../show/view/study_view.ts";
@@ -44,7 +45,7 @@ export async function showCommand(
   for (const note of figureNotes(view)) console.log(`${note}\n`);
   const size = recommendedSize(view);
   if (size !== null) console.log(size);
-  for (const reason of view.reasons) console.log(reason);
+  for (const reason of [...contextSentences(view), ...view.reasons]) console.log(reason);
   const shown = view.recommended ?? view.trials[0]?.trial_id;
   if (view.recommended !== null) sayRuns(view, view.recommended);
   if (shown !== undefined) console.log(`\nnpx -y deno task pare show ${shown}`);

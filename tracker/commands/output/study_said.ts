@@ -17,6 +17,7 @@ import type { StudyOutputs } from "../../show/reports_of_study.ts";
 import { trialTable } from "../../show/terminal/trial_table.ts";
 import { limitsText } from "../../show/view/limits_text.ts";
 import { bytes, duration } from "../../show/view/number_text.ts";
+import { contextSentences } from "../../show/view/cache_words.ts";
 import { deploymentLines, deploymentSentence, sidesSentence } from "../../show/view/deployment.ts";
 import { readSentence, recommendedSize } from "../../show/view/size_words.ts";
 import type { StudyView } from "../../show/view/study_view.ts";
@@ -118,7 +119,7 @@ export function conclude(
   console.log(`Ended: ${message}`);
   const size = recommendedSize(view);
   if (size !== null) console.log(`  ${size}`);
-  for (const reason of view.reasons) console.log(`  ${reason}`);
+  for (const reason of [...contextSentences(view), ...view.reasons]) console.log(`  ${reason}`);
   console.log("\nTime by phase:");
   for (const { name, seconds } of view.phases.slice(0, 12)) {
     console.log(`  ${name.padEnd(22)} ${duration(seconds)}`);

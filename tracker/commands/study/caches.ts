@@ -1,12 +1,12 @@
 import {
   type CacheCost,
-  cacheCrossing,
   costShare,
   type ScoredCache,
   type TimedCache,
   timesCompared,
   UsageError,
 } from "../../../core/mod.ts";
+import { crossingText } from "../../show/view/cache_words.ts";
 import { contextTokens, parseWhole } from "../../ground/terminal/parse_values.ts";
 import { openLab } from "../../session/lab.ts";
 import { checkedCaches, type MeasuredCaches } from "../../session/study_caches.ts";
@@ -57,23 +57,6 @@ function beside(row: TimedCache, cost: Exclude<CacheCost, "bytes">): string {
 function fullRow(name: string, { context_tokens, full_kept_bytes }: TimedCache): string[] {
   const all = bytes(full_kept_bytes);
   return [`${context_tokens}`, name, "", "", all, all];
-}
-
-const COSTS: Readonly<Record<CacheCost, readonly [less: string, not: string]>> = {
-  prefill: ["reads a prompt faster", "reads the longest prompt not surely faster"],
-  decode: ["decodes faster", "decodes not surely faster after the longest prompt"],
-  bytes: ["is smaller", "is no smaller after the longest prompt"],
-};
-
-/** From which length of the prompt on a setting costs less than the full cache; rows: of each setting beside. */
-export function crossingText(name: string, full: string, rows: readonly TimedCache[]): string {
-  const own = rows.filter(({ setting }) => setting === name);
-  const said = (["bytes", "decode", "prefill"] as const).map((cost) => {
-    const from = cacheCrossing(own, cost, timesCompared(rows));
-    const [less, not] = COSTS[cost];
-    return from === null ? not : `${less} from ${from} tokens on`;
-  });
-  return `${name}, beside ${full}: ${said.join("; ")}`;
 }
 
 /** What each setting scored, and what it is less than the full cache on the same samples. */

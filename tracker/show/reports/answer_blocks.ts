@@ -17,6 +17,7 @@ import {
 import { differenceText } from "../view/difference_text.ts";
 import { bytes, number, percent } from "../view/number_text.ts";
 import { deploymentLines, deploymentSentence, sidesOf } from "../view/deployment.ts";
+import { contextSentences } from "../view/cache_words.ts";
 import { recommendedSize } from "../view/size_words.ts";
 import { checkpointOf, modelLabel, type StudyView } from "../view/study_view.ts";
 import { ratioText, type TrialRow } from "../view/trial_rows.ts";
@@ -198,7 +199,7 @@ export function answerBlocks(view: StudyView, loader: string): Block[] {
     heading(2, "The answer"),
     paragraph(threeSentences(view)),
     ...(size === null ? [] : [paragraph(size)]),
-    ...list([...view.reasons]),
+    ...list([...contextSentences(view), ...view.reasons]),
     ...checkpoint,
   ];
 }

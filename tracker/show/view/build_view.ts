@@ -188,6 +188,7 @@ export async function buildView(
     ...evidence,
     protocol_parts: baseline === undefined ? {} : partsOf(study, baseline.trial_id),
     scored_again: study.scored_again,
+    caches_timed: records.filter((record) => record.type === "caches_timed"),
     elsewhere: study.elsewhere,
     stage_decisions: study.stage_decisions,
     alerts: alertsOf(records),

@@ -38,6 +38,8 @@ export interface StudyView {
   protocol_parts: Readonly<Record<string, Readonly<Record<string, string>>>>;
   /** Answers that were scored again, in order: figures are of the newest scores, decisions are not. */
   scored_again: readonly ScoredAgain[];
+  /** Settings of a runtime's cache that were measured, in order. */
+  caches_timed: readonly Extract<JournalRecord, { type: "caches_timed" }>[];
   /** Timings of its trials in other runtimes than its own. */
   elsewhere: ReplayedStudy["elsewhere"];
   /** The ledger of a staged study; empty: it is none, or nothing is decided. */

@@ -1,4 +1,5 @@
 import {
+  atContext,
   isQualityMetric,
   isShare,
   knownMetric,
@@ -33,15 +34,19 @@ export interface TrialColumn {
 
 /** What every table shows of a trial, whatever the front is of. */
 const ALWAYS = ["latency_ms", "size_bytes", "memory_bytes"];
+/** The same of a study that asks for a context. */
+const AT_CONTEXT = ["kv_bytes_at_context", "memory_bytes_at_context"];
 
 /** The same where trials were run and none was measured in a runtime: those columns would be empty. */
 function always(rows: readonly TrialRow[]): string[] {
+  const counted = AT_CONTEXT.filter((name) => rows.some(({ figures }) => name in figures));
   const finished = rows.filter(({ state, baseline }) => state === "completed" && !baseline);
   const timed = finished.length === 0 ||
     rows.some(({ figures }) =>
       Object.keys(figures).some((name) => metricOf(name)?.in_runtime === true)
     );
-  return timed ? ALWAYS : ALWAYS.filter((name) => metricOf(name)?.in_runtime !== true);
+  const shown = timed ? ALWAYS : ALWAYS.filter((name) => metricOf(name)?.in_runtime !== true);
+  return [...shown, ...counted];
 }
 
 /** What is measured of some trials alone and no front is of: shown where one has it. */
@@ -75,7 +80,7 @@ function qualityHeading({ tasks, objectives }: Pick<Spec, "tasks" | "objectives"
 function figureColumns({ rows, spec }: Shown): TrialColumn[] {
   const quality = qualityMetric(spec);
   const costs = spec.objectives.map(({ metric }) => metric)
-    .filter((metric) => !isQualityMetric(metric) && !ALWAYS.includes(metric));
+    .filter((metric) => !isQualityMetric(metric) && ![...ALWAYS, ...AT_CONTEXT].includes(metric));
   const columns: TrialColumn[] = [{
     metric: quality,
     heading: `${qualityHeading(spec)} ± SE`,
@@ -101,7 +106,7 @@ function figureColumns({ rows, spec }: Shown): TrialColumn[] {
       });
     }
     columns.push({
-      ...{ metric: name, heading: metric.heading },
+      ...{ metric: name, heading: atContext(metric.heading, spec.context_tokens) },
       cell: (row) => shown(metric, row),
       sort: (row) => row.figures[name]?.value ?? null,
     });

@@ -1,6 +1,7 @@
 import * as Plot from "@observablehq/plot";
 import { z } from "zod";
 import {
+  atContext,
   isShare,
   metricOf,
   METRICS,
@@ -22,6 +23,9 @@ const Options = FigureOptions.extend({
   quality: z.enum(["accuracy", "perplexity"]).optional().describe("drawn upwards"),
   allowed_drop: z.number().nullable().optional().describe(
     "of accuracy: a line below the baseline; in a study of perplexity the rise that it allows",
+  ),
+  context_tokens: z.number().nullable().optional().describe(
+    "length of a prompt at which caches are counted",
   ),
   recommended: z.string().nullable().optional().describe("trial id"),
   because: z.string().nullable().optional().describe("why it is recommended"),
@@ -178,7 +182,10 @@ function labelMarks(
   );
 }
 
-function costLabel(cost: string): { label: string; less: boolean } {
+function costLabel(
+  cost: string,
+  context_tokens: number | undefined,
+): { label: string; less: boolean } {
   const over = METRICS.find(({ ratio }) => ratio === cost);
   if (over !== undefined) {
     return { label: `← better: ${over.words}, × the baseline's`, less: true };
@@ -192,7 +199,7 @@ function costLabel(cost: string): { label: string; less: boolean } {
     : metric.unit === "1" || metric.unit === metric.words
     ? ""
     : ` (${metric.unit})`;
-  const words = `${metricWords(cost)}${unit}`;
+  const words = `${atContext(metricWords(cost), context_tokens)}${unit}`;
   return { label: less ? `← better: ${words}` : `better →: ${words}`, less };
 }
 
@@ -201,9 +208,10 @@ function panelOf(
   cost: string,
   y: QualityColumn,
   limit: Limit | null,
+  context_tokens: number | undefined,
 ): Panel {
   const up = isShare(y.metric as QualityMetric);
-  const { label, less } = costLabel(cost);
+  const { label, less } = costLabel(cost, context_tokens);
   const what = y.paired
     ? up ? `${y.metric} less the baseline's` : `relative rise of ${y.metric}, %`
     : y.metric;
@@ -298,6 +306,7 @@ export function pareto(rows: readonly object[], options?: ParetoOptions): string
   const shown = (asked ?? COSTS.slice(0, 2))
     .filter((cost) => all.some((one) => one.costs[cost] !== undefined)).slice(0, MOST_PANELS);
   const signs = signsOf(all.filter(({ kind }) => kind !== "baseline").map((one) => one.methods));
+  const context_tokens = settled.context_tokens ?? undefined;
   const limit = limitOf(y, settled.allowed_drop ?? null, all);
   const front = all.filter(({ kind }) => kind === "front");
   const best = all.filter((one) => one.recommended).map(({ name }) => name);
@@ -316,7 +325,9 @@ export function pareto(rows: readonly object[], options?: ParetoOptions): string
     notes: shown.length === 0
       ? []
       : notesOf(all, rows.length - all.length, settled.because ?? null, y.paired),
-    panels: shown.map((cost) => panelOf(pointsOf(all, cost, signs), cost, y, limit)),
+    panels: shown.map((cost) =>
+      panelOf(pointsOf(all, cost, signs), cost, y, limit, context_tokens)
+    ),
     columns: 3,
     panelWidth: 330,
   }, settled);

@@ -5,6 +5,7 @@ import {
   type Measurement,
   trialName,
 } from "../../../../core/mod.ts";
+import { contextSentences } from "../../view/cache_words.ts";
 import { bytes, number, percent } from "../../view/number_text.ts";
 import { sidesOf } from "../../view/deployment.ts";
 import { modelLabel, type StudyView } from "../../view/study_view.ts";
@@ -132,7 +133,7 @@ export function modelCard(view: StudyView, facts: CardFacts = {}): string | null
       `Probability that it is on the front of its study: ${percent(row.front_probability)}.`,
     )]),
     heading(2, "Cost"),
-    ...list(costLines(view, row)),
+    ...list([...costLines(view, row), ...contextSentences(view)]),
     ...(loader === undefined || loader === ""
       ? []
       : [heading(2, "Use"), { block: "code" as const, language: "python", text: loader }]),
