@@ -9,7 +9,7 @@ import {
 import genai from "../../../plugins/runtimes/openvino_genai.ts";
 import transformers from "../../../plugins/runtimes/transformers.ts";
 import type { StudyView } from "../../../tracker/show/view/study_view.ts";
-import { contextSentences, crossingText } from "../../../tracker/show/view/cache_words.ts";
+import { contextSentences, crossingText } from "../../../tracker/show/caches/cache_words.ts";
 import { cachesText, parseContexts } from "../../../tracker/commands/study/caches.ts";
 import { checkedCaches } from "../../../tracker/session/study_caches.ts";
 import { jsonText } from "../../../tracker/show/json/print_json.ts";

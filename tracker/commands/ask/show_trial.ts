@@ -4,7 +4,7 @@ import { findStudy, findTrial } from "../../lab/find_study.ts";
 import { openStore } from "../../store/store.ts";
 import { viewStudy } from "../../show/view/view_study.ts";
 import { trialTable } from "../../show/terminal/trial_table.ts";
-import { contextSentences } from "../../show/view/cache_words.ts";
+import { contextSentences } from "../../show/caches/cache_words.ts";
 import { deploymentLines, deploymentSentence } from "../../show/view/deployment.ts";
 import { recommendedSize } from "../../show/view/size_words.ts";
 import type { StudyView } from "../../show/view/study_view.ts";

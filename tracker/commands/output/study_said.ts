@@ -17,7 +17,7 @@ import type { StudyOutputs } from "../../show/reports_of_study.ts";
 import { trialTable } from "../../show/terminal/trial_table.ts";
 import { limitsText } from "../../show/view/limits_text.ts";
 import { bytes, duration } from "../../show/view/number_text.ts";
-import { contextSentences } from "../../show/view/cache_words.ts";
+import { contextSentences } from "../../show/caches/cache_words.ts";
 import { deploymentLines, deploymentSentence, sidesSentence } from "../../show/view/deployment.ts";
 import { readSentence, recommendedSize } from "../../show/view/size_words.ts";
 import type { StudyView } from "../../show/view/study_view.ts";

@@ -6,7 +6,7 @@ import {
   timesCompared,
   UsageError,
 } from "../../../core/mod.ts";
-import { crossingText } from "../../show/view/cache_words.ts";
+import { crossingText } from "../../show/caches/cache_words.ts";
 import { contextTokens, parseWhole } from "../../ground/terminal/parse_values.ts";
 import { openLab } from "../../session/lab.ts";
 import { checkedCaches, type MeasuredCaches } from "../../session/study_caches.ts";

@@ -17,7 +17,7 @@ import {
 import { differenceText } from "../view/difference_text.ts";
 import { bytes, number, percent } from "../view/number_text.ts";
 import { deploymentLines, deploymentSentence, sidesOf } from "../view/deployment.ts";
-import { contextSentences } from "../view/cache_words.ts";
+import { contextSentences } from "../caches/cache_words.ts";
 import { recommendedSize } from "../view/size_words.ts";
 import { checkpointOf, modelLabel, type StudyView } from "../view/study_view.ts";
 import { ratioText, type TrialRow } from "../view/trial_rows.ts";

@@ -5,7 +5,7 @@ import {
   type Measurement,
   trialName,
 } from "../../../../core/mod.ts";
-import { contextSentences } from "../../view/cache_words.ts";
+import { contextSentences } from "../../caches/cache_words.ts";
 import { bytes, number, percent } from "../../view/number_text.ts";
 import { sidesOf } from "../../view/deployment.ts";
 import { modelLabel, type StudyView } from "../../view/study_view.ts";

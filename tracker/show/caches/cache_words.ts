@@ -6,8 +6,8 @@ import {
   type TimedCache,
   timesCompared,
 } from "../../../core/mod.ts";
-import { bytes } from "./number_text.ts";
-import { checkpointOf, type StudyView } from "./study_view.ts";
+import { bytes } from "../view/number_text.ts";
+import { checkpointOf, type StudyView } from "../view/study_view.ts";
 
 const COSTS: Readonly<Record<CacheCost, readonly [less: string, not: string]>> = {
   prefill: ["reads a prompt faster", "reads the longest prompt not surely faster"],
