@@ -8,7 +8,7 @@ export const MODELS = "models";
 /** Folders whose tests start no worker. */
 const PURE = /^tests\/(core|run|house|layers_test|benchmarks\/.*_table_test)/;
 /** What nearly every other file needs, by way of what it imports. */
-const USUAL = ["default", "openvino_export", MODELS];
+const USUAL = ["default", "openvino_export", "llama_cpp", MODELS];
 
 /**
  * The usual ones, and those whose name stands in the file or in what it imports from tests/: to wait
