@@ -1,6 +1,7 @@
 import type { Knob, Knobs } from "../contract/knobs.ts";
 import type { Action, KnobValue, ResolvedAction } from "../schemas/action.ts";
 import type { Facts } from "../schemas/facts.ts";
+import { setsCache } from "../strategies/caches/cache_policies.ts";
 import { checkStrategy, type StrategyLimits } from "../strategies/compatibility.ts";
 import { withoutDefaults } from "../strategies/knob_moves.ts";
 import { type AgentMethod, resolveActions } from "../strategies/resolve_action.ts";
@@ -15,6 +16,8 @@ export const NONE = "none";
 const USUAL_LENGTH = 2;
 /** How often a slot is filled at most: where there is one alone, it has no other work. */
 const MOST_FILLED = 0.75;
+/** How often one is filled that a limit asks for: codes of a whole cache may meet it, too. */
+const NEARLY_ALWAYS = 0.95;
 
 /** The recipes that a study's methods allow, as a space. */
 export interface MethodSpace extends Space {
@@ -243,9 +246,12 @@ export function methodSpace(
   limits: StrategyLimits = {},
 ): MethodSpace {
   const chain = chainSlots(methods, facts);
-  const made = chain.map((slot) =>
-    placeSlot(slot, Math.min(MOST_FILLED, USUAL_LENGTH / chain.length))
-  );
+  // Where the cache has a limit, few recipes meet it that leave the cache whole.
+  const filled = (slot: Slot) =>
+    limits.max_kv_gb !== undefined && slot.methods.every(({ entry }) => setsCache(entry))
+      ? NEARLY_ALWAYS
+      : Math.min(MOST_FILLED, USUAL_LENGTH / chain.length);
+  const made = chain.map((slot) => placeSlot(slot, filled(slot)));
   const slots = made.map(({ placed }) => placed);
   const dimensions = made.flatMap((one) => one.dimensions);
   const byName = new Map(dimensions.map((dimension) => [dimension.name, dimension]));

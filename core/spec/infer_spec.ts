@@ -205,7 +205,7 @@ export function inferSpec(
   plugins: SpecPlugins,
   planned: readonly AskedAction[] = [],
 ): Spec {
-  checkContext(request, facts);
+  checkContext(request, facts, plugins.methods);
   const { classified, choice } = classOf(request, facts, plugins);
   const model_size_gb = facts.model.fp16_bytes / 1e9;
   const order = preferenceOrder(plugins.agents, model_size_gb);

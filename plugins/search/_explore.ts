@@ -72,11 +72,29 @@ function preparing(
   });
 }
 
-/** A policy of the cache with random knobs, half of the time. */
-function drawnPolicy(methods: readonly AgentMethod[], random: () => number): Action | null {
-  const policies = methods.filter(setsCache);
-  if (policies.length === 0 || random() < 0.5) return null;
+/**
+ * A policy of the cache with random knobs where a context is asked for: half of the time, and always where
+ * the cache has a limit.
+ */
+function drawnPolicy(
+  methods: readonly AgentMethod[],
+  { spec, random }: SearchContext,
+): Action | null {
+  const policies = spec.context_tokens === undefined ? [] : methods.filter(setsCache);
+  if (policies.length === 0) return null;
+  if (spec.constraints.max_kv_gb === undefined && random() < 0.5) return null;
   const entry = policies[Math.floor(random() * policies.length)]!;
+  return actionOf(entry, randomParams(entry.method.knobs, random));
+}
+
+/** Weights with random knobs before a policy of the cache where a context is asked for: half of the time. */
+function drawnWeights(
+  methods: readonly AgentMethod[],
+  { spec, random }: SearchContext,
+): Action | null {
+  const weights = spec.context_tokens === undefined ? [] : methods.filter((one) => !setsCache(one));
+  if (weights.length === 0 || random() < 0.5) return null;
+  const entry = weights[Math.floor(random() * weights.length)]!;
   return actionOf(entry, randomParams(entry.method.knobs, random));
 }
 
@@ -106,11 +124,12 @@ function* inOrder(
  * nor looking through the grids finds one.
  */
 export function explore(
-  { facts, random, spec }: SearchContext,
+  context: SearchContext,
   methods: readonly AgentMethod[],
   admissible: (actions: readonly Action[]) => boolean,
   { weight, worthwhile, thorough = true }: Preferences,
 ): Action[] | null {
+  const { facts, random } = context;
   if (methods.length === 0) return null;
   const embeddings = embeddingActions(methods, facts);
   for (let draw = 0; draw < DRAWS; draw++) {
@@ -129,8 +148,9 @@ export function explore(
       const first = before[Math.floor(random() * before.length)]!;
       actions.unshift(actionOf(first, randomParams(first.method.knobs, random)));
     }
-    const policy = spec.context_tokens === undefined ? null : drawnPolicy(methods, random);
-    if (policy !== null && !setsCache(entry)) actions.push(policy);
+    const other = setsCache(entry) ? drawnWeights(methods, context) : drawnPolicy(methods, context);
+    if (other !== null && setsCache(entry)) actions.unshift(other);
+    else if (other !== null) actions.push(other);
     if (worthwhile(actions) && admissible(actions)) return actions;
   }
   if (!thorough) return null;

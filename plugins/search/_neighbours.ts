@@ -154,7 +154,23 @@ export function nextMoves(
   });
 }
 
-/** A policy of the cache behind the weights, or the whole cache kept, where a context is asked for. */
+/** Weights by the first try of a preferred method, or of any where none is, where a recipe has a policy of the cache alone. */
+function weightsBefore(
+  policy: readonly Action[],
+  methods: readonly AgentMethod[],
+  { spec, facts }: Pick<SearchContext, "spec" | "facts">,
+): Move[] {
+  const all = methods.filter((entry) => !setsCache(entry));
+  const preferred = all.filter(({ method }) => spec.preferred_quant.includes(method.name));
+  return (preferred.length > 0 ? preferred : all).flatMap(({ agent, method }): Move[] => {
+    const params = method.seed("balanced", facts);
+    if (params === null) return [];
+    const actions = [{ agent, method: method.name, params }, ...policy];
+    return [{ kind: "cache", actions, change: `the weights by ${method.name} too` }];
+  });
+}
+
+/** A policy of the cache behind the weights, weights before it, or the whole cache kept, where a context is asked for. */
 function cacheMoves(
   recipe: readonly FullAction[],
   methods: readonly AgentMethod[],
@@ -164,7 +180,7 @@ function cacheMoves(
   const plain = recipe.map((one) => written(one, methods));
   const sets = recipe.findIndex((one) => setsCache(findMethod(methods, one.agent, one.method)));
   if (sets >= 0) {
-    if (recipe.length < 2) return [];
+    if (recipe.length < 2) return weightsBefore(plain, methods, { spec, facts });
     return [{ kind: "cache", actions: plain.toSpliced(sets, 1), change: "the whole cache kept" }];
   }
   return methods.filter(setsCache).flatMap((policy): Move[] => {

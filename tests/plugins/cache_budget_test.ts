@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import {
   type Action,
+  type Answer,
   cacheBytesAt,
   checkStrategy,
   inferSpec,
@@ -8,7 +9,9 @@ import {
   type Method,
   recipeCacheBytes,
   resolveActions,
+  seededRandom,
   seedStrategies,
+  type Trial,
   UsageError,
 } from "../../core/mod.ts";
 import { bytesCrossing } from "../../core/strategies/caches/cache_at.ts";
@@ -19,6 +22,10 @@ import snapkv from "../../plugins/kv_cache/snapkv.ts";
 import streaming from "../../plugins/kv_cache/streaming.ts";
 import gptq from "../../plugins/quantization/gptq.ts";
 import { neighbours } from "../../plugins/search/_neighbours.ts";
+import auto from "../../plugins/search/auto.ts";
+import pareto_neighbourhood from "../../plugins/search/pareto_neighbourhood.ts";
+import random from "../../plugins/search/random.ts";
+import { context, trial } from "./search_fixtures.ts";
 import { plugins, request, smallFacts } from "../core/spec_fixtures.ts";
 
 const CONFIG = {
@@ -168,4 +175,27 @@ Deno.test("first tries meet the limit on the cache, with weights and without; mo
     kind === "cache"
   );
   assert.ok(added.some(({ actions }) => actions[1]?.method === "snapkv"));
+});
+
+Deno.test("a seeded search proposes weights and cache together, each within the limit", () => {
+  const spec = specOf({ constraints: { max_kv_gb: 0.006 } });
+  for (const sampler of [auto, pareto_neighbourhood, random]) {
+    const { seeds } = seedStrategies(spec, facts, methods);
+    const trials: Trial[] = seeds.map(({ actions }, at) => trial(at + 1, actions, {}, methods));
+    while (trials.length < seeds.length + 12) {
+      const front = trials.slice(-3).map(({ trial_id }) => trial_id);
+      const seen = { spec, facts, trials, front, random: seededRandom(trials.length) };
+      const answer = sampler.propose(context(seen, methods)) as Answer;
+      trials.push(trial(trials.length + 1, answer.actions, {}, methods));
+    }
+    const recipes = trials.slice(seeds.length).map(({ actions }) => actions);
+    for (const actions of recipes) {
+      assert.ok(recipeCacheBytes(actions, methods, facts, 1024)! <= 6e6, sampler.name);
+    }
+    assert.ok(recipes.some((actions) => actions.length > 1), `${sampler.name}: no chain`);
+    const last = recipes.map((actions) => actions.at(-1)!);
+    assert.ok(new Set(last.map(({ method }) => method)).size > 1, `${sampler.name}: one policy`);
+    const kept = last.map(({ params }) => JSON.stringify([params["budget"], params["share"]]));
+    assert.ok(new Set(kept).size > 2, `${sampler.name}: one budget`);
+  }
 });

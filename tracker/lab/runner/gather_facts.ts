@@ -219,7 +219,7 @@ export async function gatherFacts(
   const model = await withCaches(await importModel(workshop, runner, request, ggufOfDemo), request);
   const tools = await toolsHere(workshop, request);
   const facts: Facts = { model, device: device.value, tools, dataset };
-  checkContext(request, facts);
+  checkContext(request, facts, workshop.registry.methods);
   const baseline = await adopted(workshop, model);
   const { student: model_name, trust_remote_code } = request;
   if (model_name === undefined) return { facts, baseline, student: null };
