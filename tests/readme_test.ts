@@ -89,7 +89,7 @@ Deno.test("documented questions in SQL are answered by a store", async () => {
 
 Deno.test("the documented study documents are some", () => {
   const documents = blocks("json");
-  assert.equal(documents.length, 3);
+  assert.equal(documents.length, 4);
   for (const text of documents) StudyRequest.parse(JSON.parse(text));
 });
 

@@ -6,18 +6,20 @@ import expectedAttention from "../../plugins/kv_cache/expected_attention.ts";
 import h2o from "../../plugins/kv_cache/h2o.ts";
 import kvQuant from "../../plugins/kv_cache/kv_quant.ts";
 import knorm from "../../plugins/kv_cache/knorm.ts";
+import kvpress from "../../plugins/kv_cache/kvpress.ts";
 import pyramidkv from "../../plugins/kv_cache/pyramidkv.ts";
 import snapkv from "../../plugins/kv_cache/snapkv.ts";
 import streaming from "../../plugins/kv_cache/streaming.ts";
 import tova from "../../plugins/kv_cache/tova.ts";
 import { smallFacts } from "../core/spec_facts.ts";
 
-const facts = smallFacts();
+const facts = { ...smallFacts(), tools: ["kvpress"] };
 const entries = [
   circuitkv,
   expectedAttention,
   h2o,
   knorm,
+  kvpress,
   kvQuant,
   pyramidkv,
   snapkv,
@@ -148,9 +150,29 @@ Deno.test("a sweep's budget is what a method keeps, in tokens and as a share", (
   };
   const budgeted = entries.map(({ method }) => method.name).filter((name) => name !== "kv_quant");
   for (const name of budgeted) {
-    for (const budget of [16, 64, 512]) assert.equal(kept(name, budget), budget, name);
+    for (const budget of [16, 64, 512]) {
+      if (name !== "kvpress") assert.equal(kept(name, budget), budget, name);
+    }
     if (name !== "streaming") assert.equal(kept(name, 0.25), 512, name);
   }
   assert.match(String(kept("streaming", 0.25)), /give budgets in tokens/);
+  assert.match(String(kept("kvpress", 64)), /give budgets below 1/);
   assert.equal(kept("kv_quant", 64), "it has no budget");
+});
+
+Deno.test("a press goes by its name and a ratio, and says why some are no trial", () => {
+  assert.equal(reason("kvpress", { press: "TOVAPress", compression_ratio: 0.9 }), "");
+  assert.match(reason("kvpress", { press: "KVzipPress" }), /^KVzipPress is no trial: it reads/);
+  assert.match(reason("kvpress", { press_arguments: "{3}" }), /^its arguments are no JSON/);
+  assert.throws(() => reason("kvpress", { press: "TovaPress" }), /TOVAPress/);
+  const bare = checkStrategy(
+    resolveActions([{ agent: "kv_cache", method: "kvpress", params: {} }], entries, facts),
+    entries,
+    smallFacts(),
+  );
+  assert.match(bare.ok ? "" : bare.reason, /pare setup kvpress$/);
+  const knobs = params("kvpress", { press: "SnapKVPress", press_arguments: '{"window_size":8}' });
+  assert.deepEqual(kvpress.label!(knobs), ["SnapKVPress", "50%", '{"window_size":8}']);
+  assert.equal(kvpress.next(knobs, "kept", facts)!["press_ratio"], 0.75);
+  assert.equal(kvpress.next(knobs, "lost", facts), null, "nothing would be let go of");
 });

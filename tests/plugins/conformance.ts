@@ -34,7 +34,6 @@ import { settingConformance } from "./setting_conformance.ts";
 
 const BOLDNESS: readonly Boldness[] = ["conservative", "balanced", "aggressive"];
 const PACKAGE = fileURLToPath(new URL("../../python-backends/pare_backends/", import.meta.url));
-const ENVIRONMENT = { environment: "default" };
 /** How far the bytes that a method predicts may lie from those of the formulas of what it wrote. */
 const BYTES_OFF = 0.01;
 
@@ -256,7 +255,10 @@ async function checkFirstProposal(entry: RegisteredMethod, world: TinyWorld): Pr
     weights_dir: await readSetting(directory) === null ? undefined : world.model_dir,
     plain_load: applied.loader === "transformers",
   } as const;
-  const verified = must(await world.client.run(request, ENVIRONMENT));
+  // A setting is known where its method is applied; weights are known everywhere.
+  const isSetting = request.weights_dir !== undefined;
+  const environment = isSetting ? entry.method.needs.environment : "default";
+  const verified = must(await world.client.run(request, { environment }));
   const { changes } = entry.method.leaves(action.params, world.facts);
   const gate = verificationGate(madeOf(applied, verified, changes));
   assert.equal(gate.decision, "pass", gate.reason);
@@ -268,6 +270,7 @@ async function checkFirstProposal(entry: RegisteredMethod, world: TinyWorld): Pr
       directory,
       entry.method.leaves(action.params, world.facts).model,
       world,
+      environment,
     );
   }
 }

@@ -6,8 +6,6 @@ import text from "../../plugins/evaluation/texts/custom_text.ts";
 import { must, type TinyWorld } from "../tiny_model.ts";
 import { wiredTask } from "../fixtures/wired_task.ts";
 
-const ENVIRONMENT = { environment: "default" };
-
 /**
  * An artifact that is a setting is scored under the protocol that it needs, and under no other: where it
  * chooses by what was read, a pass over whole texts is refused. `model` is what its method leaves.
@@ -16,6 +14,7 @@ export async function settingConformance(
   directory: string,
   model: ModelFacts,
   world: TinyWorld,
+  environment: string,
 ): Promise<void> {
   const path = join(world.folder, "setting_text.jsonl");
   const words = "the red fox lives in the den and a grey owl sleeps near the pond ";
@@ -37,17 +36,17 @@ export async function settingConformance(
     allow_unsafe_code: false,
   };
   const evict_after = model.cache?.evict_after;
-  const whole = await world.client.run(request, ENVIRONMENT);
+  const whole = await world.client.run(request, { environment });
   assert.equal(whole.ok, evict_after === undefined);
   if (!whole.ok) assert.match(whole.failure.message, /Cannot score whole texts/);
-  const cut = must(await world.client.run({ ...request, evict_after: "context" }, ENVIRONMENT));
+  const cut = must(await world.client.run({ ...request, evict_after: "context" }, { environment }));
   const own = must(
     await world.client.run({
       ...request,
       artifact_dir: world.model_dir,
       weights_dir: undefined,
       evict_after: "context",
-    }, ENVIRONMENT),
+    }, { environment }),
   );
   assert.deepEqual(cut.protocol, own.protocol, "the original is scored alike");
   assert.equal(cut.protocol_parts[text.name]!["evict_after"], "context of 100 tokens");

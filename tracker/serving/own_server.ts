@@ -132,9 +132,11 @@ export async function formOf(
 /** pare's own server of an artifact in a runtime. */
 export async function ownServer(
   { client }: SourceTools,
-  { source, runtime, form_dir, address, choices }: {
+  { source, runtime, environment, form_dir, address, choices }: {
     source: ServedSource;
     runtime: Runtime;
+    /** In which the artifact runs, as `environmentOf` has it. */
+    environment: string;
     /** Of `formOf`. */
     form_dir: string | null;
     address: Address;
@@ -146,7 +148,7 @@ export async function ownServer(
     value === null || value === undefined ? [] : [flag, String(value)];
   const runtimePython = await client.pythonOf(runtime.needs.environment);
   return {
-    program: await client.pythonOf("default"),
+    program: await client.pythonOf(environment),
     args: [
       ...["-m", "pare_backends.supervised", "pare_backends.serving", artifact.location],
       ...["--name", name, "--host", address.host, "--port", String(address.port)],

@@ -1,4 +1,5 @@
 import { type Registry, type Runtime, type ServerCommand, UsageError } from "../../core/mod.ts";
+import { environmentOf } from "../lab/runner/artifact_place.ts";
 import { foreignServer, isForeign } from "./foreign_server.ts";
 import { foresee, plannedServer } from "./planned_server.ts";
 import {
@@ -76,7 +77,8 @@ export async function servedCommand(
     }
     const form_dir = await formOf(tools, registry, source, runtime);
     const address = place();
-    const own = { source, runtime, form_dir, address, choices };
+    const environment = environmentOf(registry, source.artifact);
+    const own = { source, runtime, environment, form_dir, address, choices };
     const command = await ownServer(tools, own);
     return { name: source.name, runtime: runtime.name, command, address, notes: [], ...dispose };
   } catch (error) {

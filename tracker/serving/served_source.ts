@@ -15,7 +15,10 @@ import { importModel } from "../lab/runner/gather_facts.ts";
 export interface ServedSource extends Disposable {
   /** By which it is asked for: a trial's id, or the model as it was named. */
   readonly name: string;
-  readonly artifact: Pick<Artifact, "artifact_id" | "location" | "changes">;
+  readonly artifact: Pick<
+    Artifact,
+    "artifact_id" | "location" | "changes" | "weights_id" | "action"
+  >;
   /** Of a setting: where its weights lie. */
   readonly weights_dir?: string;
   /** Null: an old artifact that does not say. */
@@ -47,7 +50,7 @@ export async function servedSource(tools: SourceTools, name: string): Promise<Se
   const model = await importModel(tools, callRunner(client), request, gguf);
   return {
     name: existsSync(name) ? resolve(name) : name,
-    artifact: { artifact_id: filesKey(model.path), location: model.path },
+    artifact: { artifact_id: filesKey(model.path), location: model.path, action: null },
     model,
     [Symbol.dispose]() {},
   };

@@ -14,12 +14,12 @@ import torch
 from transformers.cache_utils import (
     DynamicCache,
     DynamicSlidingWindowLayer,
-    LinearAttentionLayer,
 )
 
 from pare_backends.cache.attention import NAME, UNDER_WAY, Pass
 from pare_backends.cache.codes import Coder
 from pare_backends.cache.kept import PlacedLayer, keeps_all, kept_cache, kept_layers, masks
+from pare_backends.cache.linear import LinearAttentionLayer
 from pare_backends.cache.policy import (
     ATTRIBUTE,
     LATENT,

@@ -11,10 +11,10 @@ from transformers.cache_utils import (
     DynamicCache,
     DynamicLayer,
     DynamicSlidingWindowLayer,
-    LinearAttentionLayer,
 )
 
 from pare_backends.cache.codes import Coded, Coder
+from pare_backends.cache.linear import LinearAttentionLayer
 from pare_backends.cache.policy import ByPlace, CachePolicy
 
 

@@ -14,6 +14,7 @@ import { readSetting } from "../../artifacts/artifact_files.ts";
 import { actionKey } from "../../artifacts/action_key.ts";
 import { LAYERS, TEACHERS } from "../../artifacts/form_garbage.ts";
 import { givenPath } from "../given/given_places.ts";
+import { environmentOf } from "./artifact_place.ts";
 import { diskShortage, keepToLimit, worksOn } from "./action_room.ts";
 import type { PreparedStudy } from "./prepared_study.ts";
 import { methodSource, packageSource } from "./source_closure.ts";
@@ -267,6 +268,9 @@ async function make(input: KnownInput, key: string, spans: Span[]): Promise<Appl
   }
 }
 
+/** What to do where a disk is full. */
+const MORE_DISK = "Free disk, run `pare gc --max-disk SIZE`, or move PARE_HOME";
+
 async function makeIn(
   input: KnownInput,
   key: string,
@@ -276,8 +280,7 @@ async function makeIn(
   const { workshop, study, runner, trial_id, parent, action, action_index } = input;
   const shortage = await diskShortage(input);
   if (shortage !== null) {
-    const hint = "Free disk, run `pare gc --max-disk SIZE`, or move PARE_HOME";
-    return failed({ kind: "disk_full", message: shortage, hint, phase: "apply" }, []);
+    return failed({ kind: "disk_full", message: shortage, hint: MORE_DISK, phase: "apply" }, []);
   }
   const { method, python_path } = workshop.registry.method(action.agent, action.method);
   const data = dataOf(input);
@@ -309,14 +312,15 @@ async function makeIn(
     );
     spans.push(...applied.spans);
     if (!applied.ok) return failed(applied.failure, spans);
+    const setting = await readSetting(directory);
     const verified = await runner(trial_id, {
       call: "verify",
       artifact_dir: directory,
       source_dir: parent.location,
-      ...(await readSetting(directory) === null ? {} : { weights_dir: parent.location }),
+      ...(setting === null ? {} : { weights_dir: parent.location }),
       plain_load: applied.value.loader === "transformers",
       ...study.options.verify,
-    }, "default");
+    }, setting === null ? "default" : method.needs.environment);
     if (!verified.ok) return failed(verified.failure, [...spans, ...verified.spans]);
     const { formula_bytes, weight_bits, activation_bits, floats, figures } = applied.value;
     const { cosines, ...verification } = verified.value;
@@ -337,8 +341,8 @@ async function makeIn(
       data: data?.used ?? null,
       created_at: workshop.timestamp(),
     });
-    // Hashing what was written belongs to making it: before the spans of the check.
     const seconds = (performance.now() - committing) / 1000;
+    // Before the spans of the check: hashing what was written belongs to making it.
     spans.push({ name: "commit", seconds, library: false }, ...verified.spans);
     worksOn(input, parent, artifact);
     await keepToLimit(input);
@@ -361,7 +365,11 @@ export async function settingsBeside(
   const parent = await input.workshop.artifacts.weightsOf(artifact);
   if (parent === null) return []; // whoever evaluates the artifact says so
   const found: Artifact[] = [];
-  for (const action of actions) {
+  const { registry } = input.workshop;
+  const runs = ({ agent, method }: Pick<ResolvedAction, "agent" | "method">) =>
+    registry.method(agent, method).method.needs.environment;
+  const own = environmentOf(registry, artifact);
+  for (const action of actions.filter((one) => runs(one) === own)) {
     const made = await findOrMake({ ...input, parent, action, action_index: 0 });
     if (made.ok) found.push(made.value.artifact);
   }

@@ -1,4 +1,4 @@
-import type { Artifact, Outcome } from "../../../core/mod.ts";
+import type { Artifact, Outcome, Registry } from "../../../core/mod.ts";
 import type { ArtifactStore } from "../../artifacts/artifact_store.ts";
 import { failed } from "./call_runner.ts";
 
@@ -31,4 +31,19 @@ export async function artifactPlace(
     `${weights_id}, are not in the artifact store`;
   const hint = "Run the strategy again: what gc removed is made again";
   return failed({ kind: "bad_input", message, hint, phase: call }, []);
+}
+
+/** Where a model runs whose setting, if it has one, needs no library of its own. */
+const USUAL = "default";
+
+/**
+ * The environment in which an artifact runs: a setting is known where its method is applied, since a
+ * library that decides by what is read must be there. Weights are known everywhere.
+ */
+export function environmentOf(
+  registry: Pick<Registry, "method">,
+  { weights_id, action }: Pick<Artifact, "weights_id" | "action">,
+): string {
+  if (weights_id === undefined || action === null) return USUAL;
+  return registry.method(action.agent, action.method).method.needs.environment;
 }

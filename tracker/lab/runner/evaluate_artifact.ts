@@ -13,7 +13,7 @@ import {
 } from "../../../core/mod.ts";
 import { TEACHERS } from "../../artifacts/form_garbage.ts";
 import { readSamples } from "../../store/rows/sample_file.ts";
-import { artifactPlace } from "./artifact_place.ts";
+import { artifactPlace, environmentOf } from "./artifact_place.ts";
 import type { PreparedStudy } from "./prepared_study.ts";
 import { storageFailure } from "../../ground/storage/storage_error.ts";
 import { removeScored, scoredRecord } from "../scoring/scored_record.ts";
@@ -53,7 +53,8 @@ async function answersPath(
 ): Promise<string> {
   const { endpoint, judge } = study.asks;
   const source = await callSource("evaluate.py");
-  const parts = [artifact.artifact_id, source, await workshop.environmentHash("default")];
+  const environment = environmentOf(workshop.registry, artifact);
+  const parts = [artifact.artifact_id, source, await workshop.environmentHash(environment)];
   if (endpoint !== undefined || judge !== undefined) parts.push(study.study_id);
   // How a setting runs is its method's source, which the action_index finds by the setting's name alone.
   const { action, weights_id } = artifact;
@@ -85,10 +86,12 @@ function selectionsOf(rows: RowsByTask, rung: readonly SampleSelection[]): Sampl
 }
 
 /** The uncompressed model and the folder of what it says, for studies that hold others against it. */
-async function originalOf({ workshop, study, original }: EvaluateInput) {
+async function originalOf({ workshop, study, artifact, original }: EvaluateInput) {
   if (original === undefined || !study.needs.baseline) return {};
   const { artifact_id } = original;
-  const key = `${artifact_id}-${await workshop.environmentHash("default")}`;
+  // Of the same libraries: what differs is then the artifact's own.
+  const environment = environmentOf(workshop.registry, artifact);
+  const key = `${artifact_id}-${await workshop.environmentHash(environment)}`;
   const { directory } = await workshop.caches.cached(TEACHERS, key, () => Promise.resolve());
   return { original: { artifact_dir: original.location, artifact_id, cache_dir: directory } };
 }
@@ -183,7 +186,7 @@ export async function evaluateArtifact(input: EvaluateInput): Promise<Outcome<Ev
       ...(likelihood ? { likelihood } : {}),
       ...(evict_after === undefined ? {} : { evict_after }),
     },
-    (request) => runner(trial_id, request, "default"),
+    (request) => runner(trial_id, request, environmentOf(workshop.registry, artifact)),
     (told) => recordAlert(input, told),
   );
   if (!evaluated.ok) return evaluated;

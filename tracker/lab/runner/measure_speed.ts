@@ -1,5 +1,5 @@
 import type { Measurement, Outcome, Speed } from "../../../core/mod.ts";
-import { artifactPlace } from "./artifact_place.ts";
+import { artifactPlace, environmentOf } from "./artifact_place.ts";
 import { proofRow, prove } from "./forms/prove_form.ts";
 import { type MadeForms, makeForms } from "./forms/runtime_form.ts";
 import { computesOtherwise, scoreInRuntime } from "./forms/score_in_runtime.ts";
@@ -46,6 +46,7 @@ async function measureForms(
   scratch: string,
 ): Promise<Outcome<Speed>> {
   const { workshop, study, runner, trial_id, artifact, baseline, runtime } = input;
+  const environment = environmentOf(workshop.registry, artifact);
   // Before the proof: its worker would have a spare importing beside the timing.
   const measured = await timed(input, () =>
     runner(trial_id, {
@@ -61,7 +62,7 @@ async function measureForms(
       ...study.options.speed,
       ...inPrecision(input),
       ...(weights_dir === undefined ? {} : { weights_dir }),
-    }, runtime.needs.environment));
+    }, weights_dir === undefined ? runtime.needs.environment : environment));
   if (!measured.ok) return measured;
   await workshop.store.record({
     type: "energy_read",
