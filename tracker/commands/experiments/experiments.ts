@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import process from "node:process";
 import { parse } from "yaml";
@@ -7,6 +7,7 @@ import { type ExperimentsDocument, readExperiments } from "../../../core/experim
 import { createBackendClient } from "../../../python-backends/client.ts";
 import { openFolderCache } from "../../artifacts/folder_cache.ts";
 import { outsideStores } from "../../ground/storage/outside_stores.ts";
+import { findHome } from "../../ground/home.ts";
 import { discoverPlugins } from "../../lab/discover.ts";
 import { type Lab, openLab } from "../../session/lab.ts";
 import { textTable } from "../../show/terminal/table.ts";
@@ -27,6 +28,7 @@ export interface ExperimentsOptions {
 
 /** Characters of a document: experiments are a page or two. */
 const LONGEST = 1_000_000;
+const SALT = "salt";
 const ACCOUNT_VARIABLE = "PARE_ACCOUNT";
 
 function readFile(file: string): ExperimentsDocument {
@@ -59,6 +61,15 @@ function namesAsked(
   const strange = experiment.find((name) => !known.includes(name));
   if (strange !== undefined) throw new UsageError(unknownName("experiment", strange, known));
   return known.filter((name) => experiment.includes(name));
+}
+
+/** What tells the members of this store from those of another one. */
+function saltOf(shared: string): string {
+  try {
+    return readFileSync(join(shared, SALT), "utf8");
+  } catch {
+    return crypto.randomUUID();
+  }
 }
 
 /** What is going to be asked of whom. */
@@ -128,8 +139,11 @@ export async function experimentsCommand(file: string, options: ExperimentsOptio
     one.startsWith("npm:") ? one : resolve(one)
   );
   const { tasks } = await discoverPlugins(plugins);
+  const home = findHome(Deno.env.toObject(), options.store);
+  const shared = join(home.store, "experiments", basename(file).replace(/\.ya?ml$/, ""));
+  const salt = saltOf(shared);
   const members = prepareMembers(document, names, {
-    ...{ file, tasks: tasks.map(({ name }) => name), env: process.env },
+    ...{ file, tasks: tasks.map(({ name }) => name), env: process.env, salt },
   });
   const say = (line: string) => console.error(line);
   say(planText(members));
@@ -139,8 +153,8 @@ export async function experimentsCommand(file: string, options: ExperimentsOptio
     ...{ command: "pare experiments", write: true, signal, onSetup: say },
     ...(options.store === undefined ? {} : { store: options.store }),
   });
-  const shared = join(lab.home.store, "experiments", basename(file).replace(/\.ya?ml$/, ""));
   mkdirSync(shared, { recursive: true });
+  writeFileSync(join(shared, SALT), salt);
   const account = { folder: shared, file: join(shared, "account.json") };
   process.env[ACCOUNT_VARIABLE] = account.file;
   const pins_folders = lab.registry.environments;

@@ -76,26 +76,40 @@ function samplingOf({ num_tasks, sampling_strategy, seed }: MemberAsked) {
   };
 }
 
-/** A name that changes with whatever its answers depend on, so that no other member's are taken for them. */
+/**
+ * A name that changes with whatever its answers depend on, so that no other member's are taken for them.
+ * `salt`: of the store, as answers are kept by this name for all stores of a home.
+ */
 function studyId(
   { experiment, id, serve, tokenizer, chat_template }: MemberAsked,
   { config, study }: ConfiguredEvaluation,
   model: string,
   address: Address | null,
+  salt: string,
 ): string {
   const { headers: _, key_variable: __, ...asked } = address ?? {};
-  const all = { model, asked, serve, tokenizer, chat_template, study, sections: config.sections };
+  const all = {
+    salt,
+    model,
+    asked,
+    serve,
+    tokenizer,
+    chat_template,
+    study,
+    sections: config.sections,
+  };
   const hash = createHash("sha256").update(JSON.stringify(all)).digest("hex").slice(0, 8);
   return `${experiment.slice(0, 24)}-${id.slice(0, 24)}-${hash}`;
 }
 
 function prepareMember(
   asked: MemberAsked,
-  { file, document, tasks, env }: {
+  { file, document, tasks, env, salt }: {
     file: string;
     document: ExperimentsDocument;
     tasks: readonly string[];
     env: Variables;
+    salt: string;
   },
 ): PreparedMember {
   const where = `${asked.experiment}.${asked.id}`;
@@ -117,7 +131,7 @@ function prepareMember(
   }
   return {
     asked,
-    study_id: studyId(asked, evaluation, model, address),
+    study_id: studyId(asked, evaluation, model, address, salt),
     model,
     evaluation,
     address,
@@ -129,7 +143,7 @@ function prepareMember(
 export function prepareMembers(
   document: ExperimentsDocument,
   names: readonly string[],
-  how: { file: string; tasks: readonly string[]; env: Variables },
+  how: { file: string; tasks: readonly string[]; env: Variables; salt: string },
 ): PreparedMember[] {
   return document.experiments.filter(({ name }) => names.includes(name)).flatMap((experiment) =>
     membersOf(document, experiment).map((asked) => prepareMember(asked, { document, ...how }))

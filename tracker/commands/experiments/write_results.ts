@@ -116,7 +116,8 @@ export async function writeResults(
     const asked = members.map((one) => one.asked).filter((one) => one.experiment === name);
     const own = results.filter(({ experiment }) => experiment === name);
     if (own.length === 0) return [];
-    return [comparisonsOf({ name, description, kind: kindOfMembers(asked) }, own)];
+    const kept = results.filter(({ llm_model }) => llm_model === own[0]!.llm_model);
+    return [comparisonsOf({ name, description, kind: kindOfMembers(asked) }, own, kept)];
   });
   const { currency } = document;
   const spent = spentText(document, lines);

@@ -13,6 +13,7 @@ export interface Comparisons {
   readonly experiment: string;
   readonly description: string;
   readonly kind: ExperimentKind;
+  /** Of an experiment of models: one model answers the same prompt alike. */
   readonly pairs: readonly MembersCompared[];
   /** Of an experiment of scales. */
   readonly scales: readonly ScaleMoved[];
@@ -23,16 +24,21 @@ export interface Comparisons {
 /** Draws of permutations and samples, which no one study's seed belongs to. */
 const SEED = 42;
 
-/** Compares the members of an experiment, by what it is of. */
+/**
+ * Compares the members of an experiment, by what it is of. `kept`: all of its model whose answers are
+ * kept, of which samples are drawn.
+ */
 export function comparisonsOf(
   { name, description, kind }: { name: string; description: string; kind: ExperimentKind },
   members: readonly MemberResult[],
+  kept: readonly MemberResult[] = members,
 ): Comparisons {
   const random = streamRandom(SEED, `experiment ${name}`);
   const fewest = Math.min(...members.map(({ num_tasks, samples }) => num_tasks ?? samples.length));
   return {
-    ...{ experiment: name, description, kind, pairs: compareMembers(members, random) },
+    ...{ experiment: name, description, kind },
+    pairs: kind === "models" ? compareMembers(members, random) : [],
     scales: kind === "scales" ? compareScales(members) : [],
-    strategies: kind === "sampling" ? compareStrategies(members, random, fewest) : [],
+    strategies: kind === "sampling" ? compareStrategies(kept, random, fewest) : [],
   };
 }

@@ -87,7 +87,7 @@ function comparisonBlocks(comparisons: Comparisons): Block[] {
     ...pairs.length === 0 ? [] : [pairTable],
     ...list(lines),
     ...scales.length + strategies.length + pairs.length === 0
-      ? [paragraph("No two of its configurations answered the same samples yet.")]
+      ? [paragraph("Too few of its answers are there to compare it yet.")]
       : [],
   ];
 }
