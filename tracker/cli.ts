@@ -66,7 +66,10 @@ function addRunCommands(program: Command): void {
   withRunOptions(withStudyOptions(
     program.command("run").description("compress a model, measure it and draw the front")
       .argument("[study.json]", "a study document; options stand above its fields"),
-  )).option("--queue", "put it in line instead, as `pare queue add` does").action(async (
+  )).option("--queue", "put it in line instead, as `pare queue add` does").option(
+    "--caches <runtime>",
+    "at the end, measure this runtime's settings of its cache with the front's weights",
+  ).action(async (
     file: string | undefined,
     options,
   ) => (await import("./commands/study/run.ts")).runCommand(file, options));

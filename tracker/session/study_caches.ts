@@ -28,7 +28,7 @@ import type { SessionInput } from "./start_study.ts";
 export interface CachesOptions extends Watched {
   /** One whose cache can be set; default: the first that there is. */
   readonly runtime?: string;
-  /** A trial, whose checkpoint is measured; default: the original. */
+  /** A trial, whose weights are measured, without a policy of torch's; default: the original. */
   readonly trial?: string;
   /** Tokens of a prompt; default: 1,024, 2,048 and 4,096, as far as the model reads. */
   readonly contexts?: readonly number[];
@@ -127,7 +127,7 @@ function contextsOf(
   return [...new Set(contexts)].sort((a, b) => a - b);
 }
 
-/** The checkpoint of a trial, or the original. */
+/** The checkpoint of a trial, or the original; of one whose last action sets the cache, its weights. */
 async function artifactOf(
   { tools, study_id, baseline }: SessionInput,
   store: Store,
@@ -140,14 +140,10 @@ async function artifactOf(
   );
   const names = view.trials.map(({ trial_id }) => trial_id);
   if (found === undefined) throw new UsageError(unknownName("trial", trial, names));
-  const of = found.artifact_ids.at(-1);
-  if (of === undefined) return baseline;
-  if (view.artifacts.get(of)?.weights_id !== undefined) {
-    throw new UsageError(
-      `Cannot measure the caches of ${trial} as its last action is a cache policy of torch's: take ` +
-        "the trial of its weights",
-    );
-  }
+  const last = found.artifact_ids.at(-1);
+  // A policy of torch's is left out: the weights that it runs on are measured, under the runtime's settings.
+  const of = (last === undefined ? undefined : view.artifacts.get(last)?.weights_id) ?? last;
+  if (of === undefined || of === baseline.artifact_id) return baseline;
   const held = await tools.artifacts.get(of);
   if (held !== null) return held;
   throw new UsageError(

@@ -10,7 +10,8 @@ import genai from "../../../plugins/runtimes/openvino_genai.ts";
 import transformers from "../../../plugins/runtimes/transformers.ts";
 import type { StudyView } from "../../../tracker/show/view/study_view.ts";
 import { contextSentences, crossingText } from "../../../tracker/show/caches/cache_words.ts";
-import { cachesText, parseContexts } from "../../../tracker/commands/study/caches.ts";
+import { weightsOnFront } from "../../../tracker/commands/caches/front_caches.ts";
+import { cachesText, parseContexts } from "../../../tracker/commands/caches/caches.ts";
 import { checkedCaches } from "../../../tracker/session/study_caches.ts";
 import { jsonText } from "../../../tracker/show/json/print_json.ts";
 import { openStore } from "../../../tracker/store/store.ts";
@@ -75,6 +76,23 @@ Deno.test("the recommended trial says at which length its cache pays, and of tim
   const others = contextSentences(studyAt([{ ...measured, artifact_id: "other" }])).at(-1);
   assert.equal(others, time, "other weights' times say nothing of these");
   assert.deepEqual(contextSentences({ ...studyAt([]), spec: {} } as unknown as StudyView), []);
+});
+
+Deno.test("of the front's trials each weights are measured once, without the policies that run on them", () => {
+  const trials = [["a"], ["a", "pa"], ["b", "pb"], ["b", "qb"], [], ["po"]].map((
+    artifact_ids,
+    at,
+  ) => ({
+    ...{ trial_id: `s/t0${at}`, artifact_ids },
+  }));
+  const settings = [["pa", "a"], ["pb", "b"], ["qb", "b"], ["po", "o"]] as const;
+  const artifacts = new Map<string, object>(
+    settings.map(([id, weights_id]) => [id, { weights_id, action: {} }]),
+  );
+  artifacts.set("o", { artifact_id: "o", action: null });
+  const front = ["s/t03", "s/t01", "s/t02", "s/t00", "s/t04", "s/t05"];
+  const view = { front, trials, artifacts } as unknown as StudyView; // as much as is looked at
+  assert.deepEqual(weightsOnFront(view), ["s/t03", "s/t01", "s/t04"]);
 });
 
 Deno.test("the crossing point is the length from which on a setting surely costs less", () => {

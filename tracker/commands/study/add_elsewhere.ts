@@ -30,7 +30,7 @@ export function addCachesCommand(program: Command, withShowOptions: With): void 
       .option("--samples <n>", "of each benchmark; default: those of the first rung")
       .option("--passes <n>", "pairs of prompts, in turn with the full cache; default: 3"),
   ).action(async (name: string | undefined, options) =>
-    (await import("./caches.ts")).cachesCommand(name, options)
+    (await import("../caches/caches.ts")).cachesCommand(name, options)
   );
 }
 

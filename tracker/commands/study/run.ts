@@ -1,4 +1,9 @@
-import { type StudyEvent, type StudyRequestInput, type StudyResult } from "../../../core/mod.ts";
+import {
+  type StudyEvent,
+  type StudyRequestInput,
+  type StudyResult,
+  UsageError,
+} from "../../../core/mod.ts";
 import { withoutCredentials } from "../../exchange/mlflow/client/connection.ts";
 import { outsideStores } from "../../ground/storage/outside_stores.ts";
 import { parseBytes } from "../../ground/terminal/parse_values.ts";
@@ -12,6 +17,8 @@ import {
   progressText,
   type StudyProgress,
 } from "../../show/view/study_progress.ts";
+import { frontCaches } from "../caches/front_caches.ts";
+import { checkedCaches } from "../../session/study_caches.ts";
 import { readDocument } from "../input/read_document.ts";
 import { limitsFromOptions, studyFromOptions } from "../input/study_document.ts";
 import { studyCard } from "../output/study_card.ts";
@@ -26,6 +33,8 @@ export interface StudyCommandOptions extends RunOptions {
   maxDisk?: string;
   output?: string;
   mlflow?: string;
+  /** A runtime whose settings of the cache are measured at the end. */
+  caches?: string;
   json?: boolean;
 }
 
@@ -59,7 +68,7 @@ type Opening = (lab: Lab) => Promise<StudySession>;
 
 /** Opens a study and runs it: what it says, asks and leaves are those of every command. */
 export async function runStudyCommand(
-  { store, mlflow, maxDisk, output, yes = false, json = false, onProgress }:
+  { store, mlflow, maxDisk, output, caches, yes = false, json = false, onProgress }:
     & StudyCommandOptions
     & Followed,
   open: Opening,
@@ -80,6 +89,8 @@ export async function runStudyCommand(
     ...(mlflow === undefined ? {} : { mlflow }),
     ...(maxDisk === undefined ? {} : { maxDiskBytes: parseBytes(maxDisk, "--max-disk") }),
   });
+  // A name that is none is said before any work.
+  if (caches !== undefined) checkedCaches(lab.registry.runtimes, { runtime: caches });
   const session = await open(lab);
   begun = true;
   introduce(session, screen.say);
@@ -98,11 +109,15 @@ export async function runStudyCommand(
       onProgress?.(follow.progress());
     },
   });
+  const measured = caches === undefined || result.stop === "cancelled"
+    ? []
+    : await frontCaches(session, caches, onEvent);
   screen.finish();
   const view = await session.view();
   const files = await session.report(output === undefined ? {} : { folder: output }, view);
   if (json) console.log(jsonText("study", studyCard(view, files)));
   else conclude(view, result.message, files);
+  for (const text of json ? [] : measured) console.log(`\n${text}`);
   await sayMirrored(lab.mlflow.mirror, output, json ? console.error : console.log);
   if (result.stop === "failed" || onlyFailed(result)) Deno.exitCode = 1;
   if (result.stop === "cancelled") Deno.exitCode = 130;
@@ -115,6 +130,11 @@ export async function runCommand(
 ) {
   const document = await readDocument(file);
   const request = studyFromOptions(options, document);
+  if (queue && options.caches !== undefined) {
+    throw new UsageError(
+      "Cannot put a study in line with --caches: measure them once it has run, by pare caches STUDY",
+    );
+  }
   if (queue) return void await (await import("../queue/add.ts")).putInLine(request, options);
   await runStudyCommand(options, (lab) => lab.open(request));
 }

@@ -15,9 +15,13 @@ export async function besideTrials(store: Store, first: string, second: string) 
       compared.refused.join("\n") || `Cannot compare ${first} with ${second}: no task is common`,
     );
   }
-  const rows = await Promise.all([one, other].map(async ({ study_id, trial_id }) => {
+  const found = await Promise.all([one, other].map(async ({ study_id, trial_id }) => {
     const view = await viewStudy(store, study_id);
-    return view.rows.find((row) => row.trial_id === trial_id)!;
+    return { row: view.rows.find((row) => row.trial_id === trial_id)!, of: view.spec };
   }));
-  return trialsBeside(names, compared, costsBeside(rows[0]!, rows[1]!));
+  const [first_of, second_of] = found.map(({ of }) => of.context_tokens);
+  // Bytes of two lengths are of two questions.
+  const costs = costsBeside(found[0]!.row, found[1]!.row)
+    .filter(({ metric }) => first_of === second_of || !metric.endsWith("_at_context"));
+  return trialsBeside(names, compared, costs);
 }

@@ -15,7 +15,7 @@ import { createLiveView, standardScreen } from "../../show/terminal/live_view.ts
 import { textTable } from "../../show/terminal/table.ts";
 import { bytes, number, withError } from "../../show/view/number_text.ts";
 import { knobsOf, listedWords } from "../input/knob_list.ts";
-import { sessionOf } from "./sensitivity.ts";
+import { sessionOf } from "../study/sensitivity.ts";
 
 /** What `pare caches` may be told. */
 export interface CachesCommandOptions {

@@ -1,0 +1,57 @@
+import { trialName, UsageError } from "../../../core/mod.ts";
+import type { StudyEvent } from "../../../core/mod.ts";
+import type { StudySession } from "../../session/study_session.ts";
+import type { StudyView } from "../../show/view/study_view.ts";
+import { cachesText } from "./caches.ts";
+
+/** Beside a context's tokens: what is generated after it, and a turn of a few. */
+const AFTER = 64 + 8;
+/** Pairs of prompts: a study's end is not to take as long as the study. */
+const PASSES = 2;
+
+/** Of the front's trials the first with each weights, the best first. */
+export function weightsOnFront(
+  { front, trials, artifacts }: Pick<StudyView, "front" | "trials" | "artifacts">,
+): string[] {
+  const seen = new Set<string>();
+  const original = [...artifacts.values()].find(({ action }) => action === null)?.artifact_id;
+  return front.filter((trial_id) => {
+    const last = trials.find((one) => one.trial_id === trial_id)?.artifact_ids.at(-1) ?? original ??
+      trial_id;
+    const weights = artifacts.get(last)?.weights_id ?? last;
+    return !seen.has(weights) && seen.add(weights);
+  });
+}
+
+/** The context with a half and a quarter of it, where the model reads it with what is generated after it. */
+function contextsFor({ spec: { context_tokens }, facts: { model } }: StudyView) {
+  if (context_tokens === undefined || context_tokens + AFTER > model.context_length) return {};
+  return { contexts: [4, 2, 1].map((part) => Math.max(1, Math.floor(context_tokens / part))) };
+}
+
+/**
+ * Settings of a runtime's cache, measured of the weights of each trial on the front: a text for each. A trial
+ * of which they cannot be measured says why; the others are.
+ */
+export async function frontCaches(
+  session: StudySession,
+  runtime: string,
+  onEvent: (event: StudyEvent) => void,
+): Promise<string[]> {
+  const view = await session.view();
+  const texts: string[] = [];
+  for (const trial of weightsOnFront(view)) {
+    const { number } = view.trials.find(({ trial_id }) => trial_id === trial)!;
+    const of = `The weights of ${
+      trialName(number)
+    } in ${runtime}, under its own settings of the cache`;
+    try {
+      const options = { runtime, trial, passes: PASSES, ...contextsFor(view), onEvent };
+      texts.push(`${of}:\n${cachesText(await session.caches(options))}`);
+    } catch (error) {
+      if (!(error instanceof UsageError)) throw error;
+      texts.push(`${of}: ${error.message}`);
+    }
+  }
+  return texts;
+}
