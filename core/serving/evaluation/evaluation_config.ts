@@ -70,8 +70,8 @@ const TYPES = {
     include_reference_files: z.boolean().default(false),
     path: path.optional(),
   },
-  synthetic: { path },
-  options: { path },
+  synthetic: { path: path.optional() },
+  options: { path: path.optional() },
   crypto: {
     path,
     download_on_missing: z.boolean().default(false),

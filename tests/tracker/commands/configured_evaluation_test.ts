@@ -50,6 +50,7 @@ Deno.test("a preset of which nothing can be had here is refused with what is mis
   const { said } = configuredEvaluation("quick", ["synthetic", "options"]);
   assert.match(said, /^synthetic +4 +0\.500$/m);
   assert.match(said, /^options +3 +0\.500$/m);
+  assert.match(said, /no path is read for synthetic, options: their questions are made here/);
   assert.throws(
     () => configuredEvaluation("quik", []),
     /Unknown configuration "quik"\. Did you mean "quick"/,

@@ -100,6 +100,7 @@ export function configuredEvaluation(
         `${out.join(", ")}; name tasks of \`pare datasets\` as types, or add one by --plugin`,
     );
   }
+  const unread = had.filter(({ path }) => path !== undefined).map(({ type }) => type);
   const shares = quotasOf({ ...config, datasets: had });
   const datasets = had.filter((_, i) => shares[i]!.samples !== 0);
   const unasked = had.filter((_, i) => shares[i]!.samples === 0).map(({ type }) => type);
@@ -146,6 +147,9 @@ export function configuredEvaluation(
       ...(out.length === 0
         ? []
         : [`note: left out, as no plugin here has them: ${out.join(", ")}; weights are made anew`]),
+      ...(unread.length === 0
+        ? []
+        : [`note: no path is read for ${unread.join(", ")}: their questions are made here`]),
       ...(unasked.length === 0
         ? []
         : [`note: left out, as ${NO_SAMPLE}: ${unasked.join(", ")}; weights are made anew`]),

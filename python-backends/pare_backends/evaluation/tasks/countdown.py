@@ -9,25 +9,16 @@ is drawn comes from SHA-256, not from a library's generator.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator
 from typing import Any
+
+from pare_backends.evaluation.tasks.draws import draws
 
 VERSION = 1
 NUMBERS = 4
 LARGEST_NUMBER = 100
 TARGETS = range(10, 101)
 Term = tuple[int, str]
-
-
-def draws(label: str) -> Iterator[int]:
-    """Whole numbers below 2^32 without end, the same for a label on every machine."""
-    block = 0
-    while True:
-        digest = hashlib.sha256(f"{label}/{block}".encode()).digest()
-        for start in range(0, 32, 4):
-            yield int.from_bytes(digest[start : start + 4], "big")
-        block += 1
 
 
 def items(count: int, seed: int) -> list[dict[str, Any]]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pare_backends.evaluation.finance import options, synthetic
 from pare_backends.evaluation.tasks import countdown
 from pare_backends.evaluation.tasks.groups import groups_of
 from pare_backends.evaluation.tasks.hub_rows import hub_rows
@@ -72,7 +73,9 @@ def full_definition(task: WireTask, group: str | None = None) -> dict[str, Any]:
 
 GENERATORS: dict[str, Callable[[WireTask, Mapping[str, Any]], list[Row]]] = {
     "countdown": lambda _, said: countdown.items(int(said["count"]), int(said["seed"])),
+    "options": lambda _, said: options.items(int(said["count"]), int(said["seed"])),
     "ruler": made_for_model,
+    "synthetic": lambda _, said: synthetic.items(int(said["count"]), int(said["seed"])),
 }
 
 

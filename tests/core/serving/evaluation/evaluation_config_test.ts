@@ -66,7 +66,7 @@ Deno.test("what is wrong is named with its place", () => {
   const datasets = (document: Fields) => document["datasets"] as Fields[];
   refuse(
     (d) => datasets(d)[0]!["languages"] = ["en", "fr"],
-    /Cannot take datasets\[0\]\.languages\.1: it is one of en, cn/,
+    /Cannot take datasets\[0\]\.languages\[1\]: it is one of en, cn/,
   );
   refuse((d) => datasets(d)[1]!["limit"] = 0, /Cannot take datasets\[1\]\.limit/);
   refuse(

@@ -1,0 +1,1 @@
+"""Questions of finance that are made here, with answers that are computed."""
