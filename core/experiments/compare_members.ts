@@ -34,11 +34,15 @@ export function overallWeights({ scores }: Pick<MemberResult, "scores">): Map<st
   );
 }
 
-/** Pairs of all datasets that both answered, drawn by datasets: each counts by its weight. */
+/** Pairs of all datasets that both answered to the same prompt, drawn by datasets: each counts by its weight. */
 function pairsOf(first: MemberResult, second: MemberResult): Pair[] {
   return [...overallWeights(first)].flatMap(([name, weight]) => {
     const of = ({ samples }: MemberResult) => samples.filter(({ task }) => task === name);
-    const { pairs } = pairBySample(of(first), of(second));
+    const prompts = new Map(of(first).map((one) => [one.sample_hash, one.prompt_hash]));
+    const { pairs } = pairBySample(
+      of(first),
+      of(second).filter((one) => prompts.get(one.sample_hash) === one.prompt_hash),
+    );
     return pairs.map((pair) => ({ ...pair, stratum: name, stratum_rows: weight }));
   });
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +54,24 @@ def test_a_request_whose_worst_case_passes_the_budget_is_not_sent(
         with pytest.raises(CallFailure, match="was not sent"):  # another process reads the same
             generate(asking(server, account), "abcd", 10, [], {})
         assert len(server.asked) == 55
+
+
+def test_a_request_waits_for_those_under_way_where_their_worst_fills_the_budget(
+    tmp_path: Path,
+) -> None:
+    def answer(path: str, body: dict[str, Any]) -> Reply:
+        time.sleep(0.1)
+        return 200, completion("x", 3, 2)
+
+    account = Account(str(tmp_path), most_tokens=300)  # one at a time, at 270 tokens at worst
+    with serving(answer) as server:
+        client = asking(server, account)
+        with ThreadPoolExecutor(4) as pool:
+            texts = list(pool.map(lambda _: generate(client, "abcd", 10, [], {}), range(6)))
+        assert texts == ["x"] * 6
+        assert server.most_at_once == 1
+        with pytest.raises(CallFailure, match="was not sent"):
+            generate(client, "abcd" * 20, 10, [], {})
 
 
 def test_money_is_by_the_prices_and_what_was_never_answered_counts_at_its_worst(

@@ -58,6 +58,8 @@ Deno.test("members are paired on what both answered, each dataset by its weight,
   assert.ok(one!.p_value < .001 && one!.p_adjusted >= 2 * one!.p_value);
   assert.deepEqual([none!.difference, none!.p_adjusted], [0, 1]);
   assert.ok(back!.difference < -.7);
+  const samples = third.samples.map((one) => ({ ...one, prompt_hash: "in other words" }));
+  assert.deepEqual(compareMembers([first, { ...third, samples }], seededRandom(1)), []);
 });
 
 Deno.test("a score is said to move with n where more samples are another kind, and else not", () => {

@@ -11,6 +11,7 @@ import { type Comparisons, comparisonsOf } from "../../show/experiments/comparis
 import {
   comparisonLines,
   experimentsBlocks,
+  failureLines,
   leaderboardTable,
 } from "../../show/experiments/experiments_page.ts";
 import { leaderboardOf } from "../../show/experiments/leaderboard.ts";
@@ -139,6 +140,7 @@ export async function writeResults(
     whole: results.every(({ success }) => success),
     text: [
       textTable(head, rows),
+      ...failureLines(results),
       ...said,
       spent,
       `Summary         ${at("experiment_summary.json")}`,

@@ -36,13 +36,13 @@ export function leaderboardTable(
       ...["s a request", "state"],
     ],
     rows: ranked(members).map((
-      { experiment, config_id, llm_model, scores, use, success, reason },
+      { experiment, config_id, llm_model, scores, use, success },
     ) => [
       ...[`${experiment}.${config_id}`, llm_model, scoreCell(scores?.overall)],
       ...sections.map((name) => scoreCell(scores?.sections[name])),
       use.read === null || use.written === null ? "–" : String(use.read + use.written),
       ...money ? [number(use.money, 3)] : [],
-      ...[number(use.seconds, 3), success ? "done" : reason ?? "not run"],
+      ...[number(use.seconds, 3), success ? "done" : "not done"],
     ]),
   };
 }
@@ -92,6 +92,13 @@ function comparisonBlocks(comparisons: Comparisons): Block[] {
   ];
 }
 
+/** Why members are not done, a line each. */
+export function failureLines(members: readonly MemberResult[]): string[] {
+  return members.flatMap(({ experiment, config_id, reason }) =>
+    reason === null ? [] : [`${experiment}.${config_id} is not done: ${reason}`]
+  );
+}
+
 /** What some members went without, a line a dataset and reason. */
 function missingLines(members: readonly MemberResult[]): string[] {
   const all = members.flatMap(({ experiment, config_id, scores }) =>
@@ -125,7 +132,7 @@ export function experimentsBlocks(
     heading(2, "Leaderboard"),
     { block: "search", label: "Find" },
     table(head, rows, "Scores of 100 with their 95 % intervals and samples."),
-    ...list(missing),
+    ...list([...failureLines(members), ...missing]),
     ...front === null ? [] : [
       heading(2, "Quality against cost"),
       {

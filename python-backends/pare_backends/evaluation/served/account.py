@@ -91,6 +91,8 @@ class Ledger:
         host = hashlib.sha256(urlsplit(base_url).netloc.encode()).hexdigest()[:16]
         self._pause_path = folder / f"{host}.pause"
         self._thread = threading.Lock()
+        self._ended = threading.Condition()
+        self._under_way = 0
         self._read_to = 0
         self._known: dict[str, tuple[int, float]] = {}
         self._tokens, self._spent = 0, 0.0
@@ -108,35 +110,50 @@ class Ledger:
             self._pause_path.write_text(str(time.time() + seconds))
 
     def begin(self, body: Mapping[str, Any]) -> str:
-        """Writes a request down at its worst; gives its number. Raises `CallFailure` where that
-        would pass the budget: it is not to be sent then."""
+        """Writes a request down at its worst; gives its number. Where that would pass the budget it
+        waits for this process's own requests to come to less; raises `CallFailure` where none is
+        under way: it is not to be sent then."""
         worst = worst_use(body)
         asked = hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()[:24]
         number = uuid.uuid4().hex
-        with self._locked():
-            self._require(worst)
-            self._write(
-                {
-                    "request": number,
-                    "of": self._account.of,
-                    "base_url": self._base_url,
-                    "model": str(body.get("model", "")),
-                    "asked": asked,
-                    **self._figures(worst),
-                }
-            )
-        return number
+        line = {
+            "request": number,
+            "of": self._account.of,
+            "base_url": self._base_url,
+            "model": str(body.get("model", "")),
+            "asked": asked,
+            **self._figures(worst),
+        }
+        while True:
+            with self._locked():
+                over = self._over(worst)
+                if over is None:
+                    self._write(line)
+                    self._under_way += 1
+                    return number
+            with self._ended:
+                if self._under_way == 0:
+                    raise over
+                self._ended.wait(1.0)
 
     def end(self, number: str, used: Use | None, seconds: float) -> None:
         """What it took; None: the server does not count, so that it stays at its worst."""
         figures = {} if used is None else self._figures(used)
         with self._locked():
             self._write({"answered": number, "seconds": round(seconds, 4), **figures})
+        self.lost()
 
     def refused(self, number: str) -> None:
         """It was refused, and so cost nothing."""
         with self._locked():
             self._write({"refused": number, **self._figures(Use(0, 0))})
+        self.lost()
+
+    def lost(self) -> None:
+        """A request is not under way any more; one without an answer stays at its worst."""
+        with self._ended:
+            self._under_way -= 1
+            self._ended.notify_all()
 
     def _figures(self, use: Use) -> dict[str, Any]:
         return {"read": use.read, "written": use.written, "money": self._money(use)}
@@ -147,14 +164,16 @@ class Ledger:
             return None
         return (use.read * prices[0] + use.written * prices[1]) / 1e6
 
-    def _require(self, worst: Use) -> None:
+    def _over(self, worst: Use) -> CallFailure | None:
+        """Why a request may not be sent; None: even at its worst it keeps to the budget."""
         most_tokens, most_money = self._account.most_tokens, self._account.most_money
         added = worst.read + worst.written
         if most_tokens is not None and self._tokens + added > most_tokens:
-            raise _over(f"{added} tokens at worst", f"{most_tokens} tokens", f"{self._tokens}")
+            return _over(f"{added} tokens at worst", f"{most_tokens} tokens", f"{self._tokens}")
         own = self._money(worst)
         if most_money is not None and own is not None and self._spent + own > most_money:
-            raise _over(f"{own:.6f} at worst", f"{most_money:g}", f"{self._spent:.6f}")
+            return _over(f"{own:.6f} at worst", f"{most_money:g}", f"{self._spent:.6f}")
+        return None
 
     def _take_in(self, line: Mapping[str, Any]) -> None:
         """Adds a line to what is spent: each request at what it took, or else at its worst."""

@@ -150,12 +150,18 @@ class Transport:
             return self._read(self._ask(method, path, body), path)
         number = self._ledger.begin(body)
         began = self._clock()
-        reply = self._ask(method, path, body)  # one that gets no reply stays at its worst
+        try:
+            reply = self._ask(method, path, body)
+        except (Trouble, CallFailure):
+            self._ledger.lost()  # it stays at its worst
+            raise
         try:
             found = self._read(reply, path)
         except (Trouble, CallFailure):
             if reply.status >= 300:
                 self._ledger.refused(number)
+            else:
+                self._ledger.lost()
             raise
         self._ledger.end(number, counted_use(found), self._clock() - began)
         return found
