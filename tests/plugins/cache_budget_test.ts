@@ -2,7 +2,9 @@ import assert from "node:assert/strict";
 import {
   type Action,
   type Answer,
+  type Artifact,
   cacheBytesAt,
+  checkConstraints,
   checkStrategy,
   inferSpec,
   layerCaches,
@@ -14,6 +16,7 @@ import {
   type Trial,
   UsageError,
 } from "../../core/mod.ts";
+import { baselineSize, sizesAtContext } from "../../core/loop/size.ts";
 import { bytesCrossing } from "../../core/strategies/caches/cache_at.ts";
 import h2o from "../../plugins/kv_cache/h2o.ts";
 import kvQuant from "../../plugins/kv_cache/kv_quant.ts";
@@ -198,4 +201,22 @@ Deno.test("a seeded search proposes weights and cache together, each within the 
     const kept = last.map(({ params }) => JSON.stringify([params["budget"], params["share"]]));
     assert.ok(new Set(kept).size > 2, `${sampler.name}: one budget`);
   }
+});
+
+Deno.test("a trial is judged by its cache at the context, and memory is weights with it", () => {
+  const spec = specOf({ constraints: { max_kv_gb: 0.006, max_vram_gb: 0.28 } });
+  const size = baselineSize({ size_bytes: 269_000_000 } as Artifact, facts); // no more is looked at
+  const verdicts = (budget: number) => {
+    const actions = resolveActions([policy("snapkv", { budget })], methods, facts);
+    const rows = sizesAtContext(size, actions, { spec, input: { methods, facts } });
+    return Object.fromEntries(
+      checkConstraints(spec, facts, [size, ...rows], null)
+        .map(({ constraint, value, verdict }) => [constraint, [value, verdict]]),
+    );
+  };
+  const { max_kv_gb, max_vram_gb } = verdicts(256);
+  assert.deepEqual(max_kv_gb, [256 * A_TOKEN / 1e9, "met"]);
+  assert.deepEqual(max_vram_gb, [(269e6 + 256 * A_TOKEN) / 1e9, "met"]);
+  assert.deepEqual(verdicts(512)["max_kv_gb"], [512 * A_TOKEN / 1e9, "violated"]);
+  assert.deepEqual(verdicts(512)["max_vram_gb"]![1], "violated");
 });
