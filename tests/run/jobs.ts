@@ -91,7 +91,7 @@ function denoJob(files: readonly TestFile[], steps: Asked["steps"]): Job {
 
 async function pythonJobs(asked: Asked): Promise<Job[]> {
   const files = await testFiles("tests/python-backends", /\/test_[^/]*\.py$/, asked);
-  const needs = ["default", "openvino_export", "llama_cpp", "openvino_genai", MODELS];
+  const needs = ["default", "openvino_export", "llama_cpp", "openvino_genai", "kvpress", MODELS];
   const after = allOf(asked.steps, needs);
   const durations = asked.measure ? ["--durations=0", "-vv"] : [];
   return evenParts(files, PYTHON_PARTS).map((part, n, { length }) => {
