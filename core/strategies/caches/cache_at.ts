@@ -96,7 +96,13 @@ export function bytesCrossing(
     const full = cacheBytesAt(model, tokens);
     return kept !== null && full !== null && cacheBytesAt(model, tokens, kept)! < full;
   };
-  let from: number | null = null;
-  for (let tokens = model.context_length; tokens > 0 && less(tokens); tokens--) from = tokens;
+  if (!less(model.context_length)) return null;
+  // What a policy spares grows with the length, so halves find where it begins: a model may read millions.
+  let [not, from] = [0, model.context_length];
+  while (from - not > 1) {
+    const middle = Math.floor((not + from) / 2);
+    if (less(middle)) from = middle;
+    else not = middle;
+  }
   return from;
 }
