@@ -14,7 +14,7 @@ const proposed = methods.filter(({ method }) => method.order.effect === "caches"
       const asked = { agent, method: method.name, params: { ...method.seed(boldness, facts) } };
       const { params } = resolveAction(asked, [{ agent, method }], facts);
       const { cache } = method.leaves(params, facts).model;
-      return { method: method.name, params, ...cache };
+      return { method: method.name, params, environment: method.needs.environment, ...cache };
     })
   );
 console.log(JSON.stringify(proposed));

@@ -223,7 +223,8 @@ def every_policy(folder: Path) -> dict[str, Path]:
         values = {one: knob.default for one, knob in declaration(module.Params).items()}
         small = {"budget": 20, "window": 4, "residual": 8}
         values |= {one: value for one, value in small.items() if one in values}
-        if name != "streaming":
+        # One reads a prompt in its own way, one in an environment of its own.
+        if name not in ("streaming", "kvpress"):
             found[name] = folder / name
             write_setting(Setting("kv_cache", name, values, PARENT), folder / name)
     return found
