@@ -67,7 +67,7 @@ Deno.test("kill -9 in log-likelihoods, generations and windows: resume goes on a
     const plugins = (await writeTasks(folder)).flatMap((path) => ["--plugin", path]);
     const run = [
       ...["run", "--model", "tiny", "--dataset", "killed", "--yes", "--max-trials", "1"],
-      ...["--methods", "rtn", ...plugins],
+      ...["--methods", "rtn", "--runtime", "transformers", ...plugins],
     ];
     const [whole, broken] = [join(folder, "whole"), join(folder, "broken")];
     const unbroken = await pare(whole, run);
@@ -121,13 +121,11 @@ Deno.test("kill -9 with two trials under way: resume runs both, and their figure
   await shareDefaultEnvironment();
   const folder = await Deno.makeTempDir();
   try {
-    const strategies = [8, 4].flatMap((bits) =>
-      [32, 64].map((group_size) => ({
-        actions: [{ agent: "quantization", method: "rtn", params: { bits, group_size } }],
-      }))
-    );
+    const strategies = [32, 64].map((group_size) => ({
+      actions: [{ agent: "quantization", method: "rtn", params: { bits: 4, group_size } }],
+    }));
     const study = {
-      ...{ model_name: "tiny", dataset: "tiny", runtime: "transformers", max_trials: 4 },
+      ...{ model_name: "tiny", dataset: "tiny", runtime: "transformers", max_trials: 2 },
       ...{ samples: { proxy: 20, full: 60 }, strategies, rules: [], earlier_studies: false },
     };
     const path = join(folder, "study.json");
@@ -148,7 +146,7 @@ Deno.test("kill -9 with two trials under way: resume runs both, and their figure
     assert.equal(new Set(ids).size, ids.length, "each is closed once");
     const killed = trials.filter(({ state }) => state === "cancelled");
     assert.ok(killed.length >= 2, "both were under way");
-    assert.equal(trials.length - killed.length, 4);
+    assert.equal(trials.length - killed.length, 2);
     assert.deepEqual(accuracyOf(trials), accuracyOf(await trialsIn(one)));
   } finally {
     await Deno.remove(folder, { recursive: true });
