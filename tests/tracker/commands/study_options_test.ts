@@ -44,6 +44,7 @@ const WORDS: Readonly<
   share: ["0.25", 0.25],
   positive: ["2.5", 2.5],
   duration: ["2m", 120],
+  context: ["8k", 8192],
   "whole from 0": ["7", 7],
   "whole from 1": ["7", 7],
   "whole from 10": ["17", 17],

@@ -15,7 +15,7 @@ const CONFIG = `
 name: Words
 datasets:
   - { type: generated_words, section: analysis }
-  - { type: options, path: x.json, weight: 3 }
+  - { type: gdpval, weight: 3 }
 sampling: { strategy: stratified, total_limit: 24, seed: 42 }
 timeout_seconds: 20
 `;
@@ -74,7 +74,7 @@ Deno.test("pare experiments goes on at the sample after kills, and asks nothing 
     const told = JSON.parse(await readFile(join(out, one.output_file), "utf8"));
     assert.deepEqual(told.results, one.results);
     assert.equal(one.evidence.overall_score.n, 24);
-    assert.deepEqual(one.left_out, [{ dataset: "options", reason: "no plugin here has it" }]);
+    assert.deepEqual(one.left_out, [{ dataset: "gdpval", reason: "no plugin here has it" }]);
     const [low, high] = one.evidence.overall_score.interval;
     assert.ok(low <= one.results.overall_score && one.results.overall_score <= high);
     // Tokens are those of the answers that count, each once: more than the samples alone have.
