@@ -103,6 +103,7 @@ Deno.test("a study needs the environments of its runtime and of the methods that
     methods: [
       verdict("depth", "block_dropping", dropping),
       verdict("quantization", "kquant", false),
+      verdict("kv_cache", "kvpress", false),
     ],
   } as unknown as Spec);
   const needed = (runtime: string, dropping: boolean, methods = true) =>
