@@ -41,6 +41,13 @@ const FIGURES: readonly (readonly [DrawnFigure, string])[] = [
   ["phases", "Where the time went"],
 ];
 
+/** Of a study whose prompts are read before anything is scored. */
+const CACHE_FIGURES: typeof FIGURES = [
+  ["qualityByCache", "What each cache policy keeps of quality"],
+  ["needleMap", "Which needles are found, by length and depth"],
+  ["cacheByContext", "Bytes and seconds of a context by its length"],
+];
+
 /** Orders that begin with the least. */
 const LESS_FIRST: ReadonlySet<string> = new Set(["perplexity", "latency_ratio", "size_bytes"]);
 
@@ -146,16 +153,17 @@ function alerts(study: Row): Markup | string {
   }</section>`;
 }
 
-function drawn(id: string): Markup {
+function drawn(study: Row, id: string): Markup {
+  const figures = study["reads_contexts"] === true ? [...CACHE_FIGURES, ...FIGURES] : FIGURES;
   return html`
     <section
-      aria-labelledby="figures"><h2 id="figures">Figures</h2>${FIGURES.map(([name, caption]) =>
+      aria-labelledby="figures"><h2 id="figures">Figures</h2>${figures.map(([name, caption]) =>
         html`
           <details data-figure="${path("api", "studies", id, "figures", name)}">
             <summary>${caption}</summary>
           </details>
         `
-      )}<noscript><p>The figures: ${FIGURES.map(([name, caption]) =>
+      )}<noscript><p>The figures: ${figures.map(([name, caption]) =>
         html`
           <a href="${path("api", "studies", id, "figures", name)}">${caption}</a>
         `
@@ -239,7 +247,7 @@ export function studyPage(
       ${front(study, onFront)}
       <div data-live="trials">${trialList(id, trials, state)}</div>
       <div data-live="ended">${failures(study)}${alerts(study)}</div>
-      ${drawn(id)}
+      ${drawn(study, id)}
       ${noteForm(`${api}/notes`, listOf(study["notes"]), Number(study["notes_kept"] ?? 0))}
       <section aria-labelledby="again">
         <h2 id="again">Run it again</h2>

@@ -60,6 +60,14 @@ const PAIRED = `SELECT t.*, t.strategy_id IS NULL AS is_baseline,
 const DRAWN = {
   hypervolume: "SELECT * FROM episodes WHERE study_id = $study",
   retention: `SELECT * FROM retention WHERE study_id = $study AND fidelity = '${FULL}'`,
+  qualityByCache: `SELECT * FROM context_caches WHERE study_id = $study AND fidelity = '${FULL}'`,
+  needleMap: `SELECT t.readable_id, m.task, m.slice, m.value, m.n
+    FROM measurements m JOIN trial_summary t USING (study_id, trial_id)
+    WHERE m.study_id = $study AND m.fidelity = '${FULL}' AND m.slice LIKE '% tokens depth %'
+    ORDER BY t.number`,
+  cacheByContext: `SELECT t.readable_id, t.methods, s.context_tokens, s.kv_bytes, s.seconds
+    FROM samples s JOIN trial_summary t USING (study_id, trial_id)
+    WHERE s.study_id = $study AND s.fidelity = '${FULL}' AND s.context_tokens IS NOT NULL`,
   knobEffects: "SELECT * FROM knob_effects WHERE study_id = $study",
   layerSensitivity: "SELECT * FROM layer_sensitivity WHERE study_id = $study",
   layerMix: "SELECT * FROM layer_mix WHERE study_id = $study",

@@ -92,6 +92,8 @@ SELECT s.study_id, s.kind, s.model_name, s.dataset, s.opened_at, s.closed_at, s.
   (SELECT list(x ORDER BY x.position) FROM (
     SELECT task, scorer, scorer_version, beside_because, strftime(scored_at, '%Y-%m-%d') AS at, position
     FROM scored_again g WHERE g.study_id = s.study_id) x) AS scored_again,
+  EXISTS (SELECT 1 FROM samples x WHERE x.study_id = s.study_id AND x.context_tokens IS NOT NULL)
+    AS reads_contexts,
   (SELECT max(position) FROM events e WHERE e.study_id = s.study_id) AS position
 FROM studies s WHERE s.study_id = $study`;
 
