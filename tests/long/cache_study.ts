@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { openLab, silentAsk, writeReport } from "../../tracker/mod.ts";
+import { testBoard } from "../fixtures/stores/board.ts";
 import { temporaryFolder } from "../temporary_folder.ts";
 
 const WORDS = [
@@ -164,5 +165,15 @@ Deno.test("a sweep asks each prompt once of all its cells, and leaves results as
     assert.ok(predictions.length >= 4 && predictions[0].kept_tokens === 32);
     const figure = trials[1]!.measurements.findLast(({ metric }) => metric === "perplexity")!;
     assert.equal(summary.results.custom_text.perplexity, figure.value);
+  });
+
+  await t.step("the board has the figures of its caches", async () => {
+    await using board = testBoard([join(folder, "store")]);
+    const text = async (path: string) => await (await board.ask(path)).text();
+    assert.match(await text(`/studies/${study.study_id}`), /What each cache policy keeps/);
+    for (const name of ["qualityByCache", "cacheByContext"]) {
+      const figure = await text(`/api/studies/${study.study_id}/figures/${name}`);
+      assert.match(figure, /^<svg[\s\S]*snapkv/, name);
+    }
   });
 });

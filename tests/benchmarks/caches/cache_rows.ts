@@ -65,20 +65,27 @@ export function cellsTable({ cells }: Pick<KeptCaches, "cells">): string {
 }
 
 /**
- * Seconds of one prompt, and how many times as long as many readings take: by each method alone at a
- * quarter, and by presses of kvpress, the mean of either for every cell.
+ * Seconds of one prompt, and how many times as long other ways of reading it take: with the full cache, by each
+ * cell alone, and by presses of kvpress at the same shares, whose mean stands for every cell.
  */
 export function timesTable({ times }: Pick<KeptCaches, "times">): string {
   const said = (seconds: number | undefined) => seconds?.toFixed(2) ?? "–";
   return ruled(
     [
-      ...["tokens", "cells", "all, read once, s", "a cell alone, s", "a press, s"],
-      ...["one by one : read once", "kvpress : read once", "load"],
+      ...[
+        "tokens",
+        "cells",
+        "full cache, s",
+        "all cells, read once, s",
+        "each alone, s",
+        "a press, s",
+      ],
+      ...["read once : full", "one by one : read once", "kvpress : read once", "load"],
     ],
-    times.map(({ length, cells, sweep, alone, press, load }) =>
+    times.map(({ length, cells, full, sweep, alone, press, load }) =>
       row([
-        ...[`${length}`, `${cells}`, said(sweep), said(alone), said(press)],
-        (cells * alone / sweep).toFixed(1),
+        ...[`${length}`, `${cells}`, said(full), said(sweep), said(alone), said(press)],
+        ...[(sweep / full).toFixed(1), (alone / sweep).toFixed(1)],
         press === undefined ? "–" : (cells * press / sweep).toFixed(1),
         load.toFixed(1),
       ])

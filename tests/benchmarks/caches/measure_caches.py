@@ -10,6 +10,7 @@ from __future__ import annotations
 import importlib
 import json
 import os
+import statistics
 import subprocess
 import sys
 import time
@@ -147,9 +148,10 @@ asked = json.loads(sys.stdin.read())
 torch.set_num_threads(asked["threads"])
 model = transformers.AutoModelForCausalLM.from_pretrained(asked["model_dir"], dtype=torch.float32)
 text = torch.tensor([asked["tokens"]])
-presses = [kvpress.SnapKVPress(0.75, window_size=32), kvpress.PyramidKVPress(0.75, window_size=32),
-           kvpress.TOVAPress(0.75), kvpress.KnormPress(0.75), kvpress.ExpectedAttentionPress(0.75),
-           kvpress.StreamingLLMPress(0.75), kvpress.KeyDiffPress(0.75)]
+presses = [press for at in asked["ratios"] for press in (
+    kvpress.SnapKVPress(at, window_size=16), kvpress.PyramidKVPress(at, window_size=16),
+    kvpress.TOVAPress(at), kvpress.KnormPress(at), kvpress.ExpectedAttentionPress(at),
+    kvpress.StreamingLLMPress(at), kvpress.KeyDiffPress(at))]
 def read(press):
     cache = transformers.DynamicCache(config=model.config)
     with torch.no_grad(), press(model):
@@ -162,28 +164,33 @@ print(json.dumps({"seconds": time.perf_counter() - began, "count": len(presses)}
 """
 
 
+def _seconds(read: Any, *arguments: Any) -> float:
+    began = time.perf_counter()
+    read(*arguments)
+    return time.perf_counter() - began
+
+
 @torch.no_grad()
 def times(model: Any, tokenizer: Any, asked: dict[str, Any]) -> list[dict[str, Any]]:
-    """Seconds of one prompt: read once for every cell, alone by each method at a quarter, and by
-    kvpress's own hooks, one after another."""
+    """Seconds of one prompt: with the full cache and once for every cell (medians of three, in
+    turn), by each cell alone, and by kvpress's own hooks at the same shares."""
     found = []
     for length in asked["timed"]:
         prompt = needles(tokenizer, length, 1)[0][0]
         context = torch.tensor([prompt[:-1]])
         own = policies(model, length, asked["shares"])
-        quarter = [one for (_, share), one in own.items() if share == 0.25]
-        read_context(model, context)  # the full cache: what comes first pays for memory
+        cells = list(own.values())
+        read_context(model, context)  # what comes first pays for memory
+        turns = [
+            (_seconds(read_context, model, context), _seconds(read_contexts, model, cells, context))
+            for _ in range(3)
+        ]
+        full, together = (statistics.median(one) for one in zip(*turns, strict=True))
         began = time.perf_counter()
-        read_context(model, context)
-        full = time.perf_counter() - began
-        began = time.perf_counter()
-        read_contexts(model, list(own.values()), context)
-        together = time.perf_counter() - began
-        began = time.perf_counter()
-        for policy in quarter:
+        for policy in cells:
             with running_with(model, policy):
                 read_context(model, context)
-        alone = (time.perf_counter() - began) / len(quarter)
+        alone = time.perf_counter() - began
         row = {"length": length, "full": full, "cells": len(own), "sweep": together, "alone": alone}
         row["load"] = os.getloadavg()[0]
         if asked["presses"] is not None:
@@ -192,6 +199,7 @@ def times(model: Any, tokenizer: Any, asked: dict[str, Any]) -> list[dict[str, A
                 input=json.dumps(
                     {
                         **{"model_dir": asked["model_dir"], "tokens": context[0].tolist()},
+                        "ratios": [1 - share for share in asked["shares"]],
                         "threads": torch.get_num_threads(),
                     }
                 ),
