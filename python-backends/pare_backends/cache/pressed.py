@@ -24,7 +24,7 @@ from pare_backends.failures import CallFailure
 HEARD = "pare_heard_of_attention"
 """Of a model: what its attention was last called with."""
 ERRORS = (
-    *(ArithmeticError, AssertionError, AttributeError, LookupError, NotImplementedError, OSError),
+    *(ArithmeticError, AssertionError, AttributeError, LookupError, OSError),
     *(RuntimeError, TypeError, ValueError),
 )
 """What a press says where it cannot work on a model or a prompt."""

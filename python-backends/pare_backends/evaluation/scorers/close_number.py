@@ -42,6 +42,7 @@ FOUND = re.compile(
     re.IGNORECASE,
 )
 MARKED = re.compile(r"(?:answer|答案)\s*(?:(?:is|为|是)\s*:?|:)|####", re.IGNORECASE)
+LINE = re.compile(r"\s*[^\n]*")
 LONGEST = 20_000
 """Characters of an answer that are read: its end."""
 
@@ -71,18 +72,27 @@ def score(answer: Answer, row: Row, params: Params) -> Score:
     )
 
 
-def quantity(text: str) -> Quantity | None:
+def quantity(text: str, *, scaled: bool = False) -> Quantity | None:
     """The number after the last "Answer:" that one follows, behind its line's last "=" where that
-    stands there; else the text's last number. None: there is none."""
+    stands there; else the text's last number. None: there is none.
+
+    scaled: of "0.0525 (5.25 %)", a line that says it twice, the one with a unit
+    """
     plain = unicodedata.normalize("NFKC", text[-LONGEST:]).replace("\u2212", "-")
     plain = re.sub(r"\\text\s*\{([^{}]*)\}", r"\1", plain)
     plain = plain.replace("\\times", "×").replace("\\", "").replace("**", "")
+    until = len(plain)
     for marked in reversed(list(MARKED.finditer(plain))):
-        line = re.match(r"\s*[^\n]*", plain[marked.end() :])
-        behind = 0 if line is None else line[0].rfind("=") + 1
-        first = FOUND.search(plain, marked.end() + behind)
-        if first is not None:
-            return _quantity(first)
+        line = LINE.match(plain, marked.end(), until)
+        begin = marked.end() if line is None else max(marked.end(), plain.rfind("=", *line.span()))
+        first = FOUND.search(plain, begin, until)
+        if first is None:  # nothing from here on: an earlier mark need not look again
+            until = marked.start()
+            continue
+        end = plain.find("\n", first.end())
+        beside = FOUND.finditer(plain, first.end(), len(plain) if end < 0 else end)
+        twice = next((one for one in beside if one["scale"] is not None), None)
+        return _quantity(twice if scaled and first["scale"] is None and twice else first)
     last = None
     for found in FOUND.finditer(plain):
         last = found
@@ -103,9 +113,10 @@ def _quantity(found: re.Match[str]) -> Quantity | None:
 def read_close(text: str, gold: str, relative: float) -> Reading:
     """Whether a text's number is within `relative` of the right one. A number without a unit is one
     in the right answer's; one with a unit, such as % for a share, is converted."""
-    wanted, said = quantity(gold), quantity(text)
+    wanted = quantity(gold)
     if wanted is None:
         raise CallFailure("bad_input", f"Cannot score against {gold!r}: it holds no number")
+    said = quantity(text, scaled=wanted.scale is not None)
     if said is None:
         return Reading(None, False)
     if None not in (said.currency, wanted.currency) and said.currency != wanted.currency:
