@@ -71,6 +71,7 @@ Deno.test("the answer names the runtime, its time and the lines that run the fil
   const change = (value: number, task: string | null) => ({
     ...view.elsewhere[0]!.measurements[0]!,
     ...{ metric: "runtime_accuracy_change", value, task, n: task === null ? 100 : 60 },
+    standard_error: 0.021,
   });
   const scored = {
     ...view,
@@ -79,5 +80,8 @@ Deno.test("the answer names the runtime, its time and the lines that run the fil
       measurements: [...one.measurements, change(-0.004, null), change(0.017, "choices")],
     })),
   };
-  assert.match(deploymentSentence(scored, id)!, /\(accuracy there -0\.004\d*, on 100 samples\)/);
+  assert.match(
+    deploymentSentence(scored, id)!,
+    /\(scored there on 100 samples, accuracy changes by -0\.004\d* ± 0\.021, a standard error\)/,
+  );
 });

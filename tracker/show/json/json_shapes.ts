@@ -137,6 +137,7 @@ export const StudyCard = z.strictObject({
     original_ran_in: z.string(),
     accuracy_change: z.number().nullable().describe("in the runtime, less the evaluation's"),
     accuracy_samples: z.int().nullable().describe("that both were asked"),
+    accuracy_error: z.number().nullable().describe("standard error of accuracy_change"),
   })).describe("the recommended trial in each runtime that timed it, the fastest first"),
   run_lines: z.string().nullable().describe(
     "what makes and runs its file in the fastest; null: the checkpoint itself is run",

@@ -25,6 +25,8 @@ export interface Deployment {
   /** Accuracy over all tasks in the runtime less the evaluation's, on the same samples; null: not asked. */
   readonly accuracy_change: number | null;
   readonly accuracy_samples: number | null;
+  /** Standard error of the change; null: it cannot be told. */
+  readonly accuracy_error: number | null;
 }
 
 function overTasksIn(measurements: readonly Measurement[], runtime: string) {
@@ -54,6 +56,7 @@ export function deploymentsOf({ trials, spec, elsewhere }: Timed, trial_id: stri
         measuredRow(measurements, "latency_ratio", runtime)?.value ?? null,
       accuracy_change: change?.value ?? null,
       accuracy_samples: change?.n ?? null,
+      accuracy_error: change?.standard_error ?? null,
     }];
   }).sort((a, b) => a.latency_ms - b.latency_ms);
 }
@@ -85,14 +88,17 @@ export function deploymentSentence(view: Timed, trial_id: string): string | null
 }
 
 function accuracySaid(
-  { accuracy_change: change, accuracy_samples: samples }: Pick<
+  { accuracy_change: change, accuracy_samples: samples, accuracy_error: error }: Pick<
     Deployment,
-    "accuracy_change" | "accuracy_samples"
+    "accuracy_change" | "accuracy_samples" | "accuracy_error"
   >,
 ): string {
   if (change === null) return "";
-  const said = change === 0 ? "the same" : `${change < 0 ? "" : "+"}${number(change)}`;
-  return ` (accuracy there ${said}, on ${samples} samples)`;
+  const range = error === null ? "" : ` ± ${number(error, 2)}, a standard error`;
+  const said = change === 0
+    ? "is the same"
+    : `changes by ${change < 0 ? "" : "+"}${number(change)}${range}`;
+  return ` (scored there on ${samples} samples, accuracy ${said})`;
 }
 
 /** The lines that make a trial's file for its fastest runtime and run it; "": the checkpoint itself is run. */
