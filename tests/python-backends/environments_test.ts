@@ -266,6 +266,7 @@ Deno.test("every environment that ships has exact pins and no torchvision", () =
   assert.deepEqual(environmentNames(), [
     "checks",
     "default",
+    "kvpress",
     "llama_cpp",
     "mlflow",
     "notebook",
@@ -279,7 +280,7 @@ Deno.test("every environment that ships has exact pins and no torchvision", () =
     "vllm",
   ]);
   const rare = environmentNames().filter((name) => !usualEnvironments().includes(name));
-  assert.deepEqual(rare, ["notebook", "openvino_genai", "optuna", "ray", "vllm"]);
+  assert.deepEqual(rare, ["kvpress", "notebook", "openvino_genai", "optuna", "ray", "vllm"]);
   for (const name of environmentNames()) {
     const pins = readPins(name);
     assert.match(pins.hash, /^[0-9a-f]{12}$/);
