@@ -83,8 +83,11 @@ export interface Method<K extends Knobs = Knobs> {
   seed(boldness: Boldness, facts: Facts): SomeParamsOf<K> | null;
   /** What it would try after a trial with these parameters; null where it has nothing to say. */
   next(params: ParamsOf<K>, finding: Finding, facts: Facts): ParamsOf<K> | null;
-  /** Of the cache: knobs that keep so many tokens a head; below 1, that share of a prompt. */
-  keeping?(budget: number): SomeParamsOf<K> | { readonly refused: string };
+  /**
+   * Of the cache: knobs that keep so many tokens a head; below 1, that share of a prompt. What they name
+   * stands above `set`, knobs that somebody chose beside the budget.
+   */
+  keeping?(budget: number, set?: SomeParamsOf<K>): SomeParamsOf<K> | { readonly refused: string };
   /** Of the cache: what stays of a prompt of so many tokens; absent: what `leaves` says. */
   keeps?(params: ParamsOf<K>, tokens: number, facts: Facts): KeptCache;
   /** Rough seconds for this model here; the loop asks before it spends a budget. */

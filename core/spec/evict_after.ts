@@ -33,7 +33,8 @@ export function evictAfter(
     ...request.methods ?? [],
     ...askedActions(request, planned).map(({ action }) => action.method),
   ]);
-  const all = request.context_tokens !== undefined && request.methods === undefined;
+  const all = request.context_tokens !== undefined && request.methods === undefined &&
+    planned.length === 0;
   const choosing = methods.find((entry) =>
     (all || named.has(entry.method.name)) && entry.held?.(facts).ok !== false &&
     evictsByDefault(entry, facts) !== undefined

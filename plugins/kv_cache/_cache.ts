@@ -266,9 +266,9 @@ export const BY_BUDGET = {
     const next = { ...params, budget, window: Math.min(params.window, windowIn(budget)) };
     return acceptsBudget(next, facts).ok ? next : null;
   },
-  keeping: (budget: number) => ({
+  keeping: (budget: number, { window }: { readonly window?: number } = {}) => ({
     ...budgetOf(budget),
-    ...(budget < 1 ? {} : { window: windowIn(budget) }),
+    ...(budget < 1 || window !== undefined ? {} : { window: windowIn(budget) }),
   }),
 };
 
@@ -279,7 +279,7 @@ export const OWN_WINDOW = {
     budget: { value: firstTokens(facts, "balanced"), reason: firstReason(facts) },
   }),
   seed: (boldness: Boldness, facts: Facts) => ({ budget: firstTokens(facts, boldness) }),
-  keeping: budgetOf,
+  keeping: (budget: number) => budgetOf(budget),
 };
 
 /** SnapKV's conditions, and a kernel with a middle. */

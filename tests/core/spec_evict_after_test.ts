@@ -59,6 +59,16 @@ Deno.test("one that names it scores what follows a context, and says for whose s
   }
 });
 
+Deno.test("a plan that names its methods reads contexts for their sake alone, whatever the length asked for", () => {
+  const asked = { strategies: [], context_tokens: 1024 };
+  const planned = (method: string) => [{ action: { agent: "shrinking", method, params: {} } }];
+  const read = (method: string) =>
+    evictAfter(asked, planned(method) as never, more.methods, facts).evict_after;
+  assert.equal(read("choose"), "context");
+  assert.equal(read("round"), undefined);
+  assert.equal(evictAfter(asked, [], more.methods, facts).evict_after, "context");
+});
+
 Deno.test("a runtime that does not hold it says so, also where it is named", () => {
   const held = (..._: unknown[]) => ({ ok: false, reason: "its graph keeps all" }) as const;
   const unheld = { ...choosing, held, method: { ...choosing.method, accepts: held } };

@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import { type Action, checkStrategy, resolveActions } from "../../core/mod.ts";
+import { cellsOf } from "../../core/runs/sweep/cells.ts";
+import { SweepPlan } from "../../core/runs/sweep/plan.ts";
 import { ModelFacts } from "../../core/schemas/facts.ts";
 import circuitkv from "../../plugins/kv_cache/circuitkv.ts";
 import expectedAttention from "../../plugins/kv_cache/expected_attention.ts";
@@ -158,6 +160,25 @@ Deno.test("a sweep's budget is what a method keeps, in tokens and as a share", (
   assert.match(String(kept("streaming", 0.25)), /give budgets in tokens/);
   assert.match(String(kept("kvpress", 64)), /give budgets below 1/);
   assert.equal(kept("kv_quant", 64), "it has no budget");
+});
+
+Deno.test("what a sweep sets leaves each budget as it is: streaming's window is its budget", () => {
+  const plan = SweepPlan.parse({
+    methods: ["snapkv", "streaming"],
+    budgets: [64, 128],
+    set: { window: 16, sinks: 8 },
+  });
+  const cells = cellsOf(plan, entries, facts);
+  const said = cells.map(([action]) => {
+    const { budget, window, sinks } = resolveActions([action!], entries, facts)[0]!.params;
+    return [action!.method, budget, window, sinks];
+  });
+  assert.deepEqual(said, [
+    ["snapkv", 64, 16, 8],
+    ["snapkv", 128, 16, 8],
+    ["streaming", undefined, 56, 8],
+    ["streaming", undefined, 120, 8],
+  ]);
 });
 
 Deno.test("a press goes by its name and a ratio, and says why some are no trial", () => {

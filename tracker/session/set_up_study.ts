@@ -166,6 +166,7 @@ async function sessionInput(
   const refusal = memoryRefusal(found) ?? budgetRefusal(request, found.device);
   if (refusal !== null) throw new UsageError(refusal);
   const kind = kindOf(request);
+  if (times) kind.spec(request, found, registry); // what it refuses is refused before the original is timed
   const timed = times
     ? await originalSpeeds({ tools, runner, request, facts: found, baseline, say })
     : {};

@@ -63,14 +63,14 @@ function paramsOf(
   budget: number,
   { set }: SweepPlan,
 ): Record<string, KnobValue> {
-  const kept = method.keeping?.(budget) ?? {};
+  const own = Object.fromEntries(Object.entries(set).filter(([name]) => name in method.knobs));
+  const kept = method.keeping?.(budget, own) ?? {};
   if ("refused" in kept) {
     throw new UsageError(
       `Cannot sweep ${method.name} with a budget of ${said(budget)} as ${kept.refused}`,
     );
   }
-  const own = Object.entries(set).filter(([name]) => name in method.knobs);
-  return { ...kept, ...Object.fromEntries(own) };
+  return { ...own, ...kept };
 }
 
 function requireSetKnobs({ set, methods: words }: SweepPlan, methods: readonly AgentMethod[]) {

@@ -4,6 +4,7 @@ import { ensureBaseline } from "../../loop/run_baseline.ts";
 import type { Study } from "../../loop/study.ts";
 import type { StudyInput, StudyPorts, StudyResult } from "../../loop/study_input.ts";
 import { search } from "../../loop/turn.ts";
+import type { Trial } from "../../schemas/trial.ts";
 import { cellsOf } from "./cells.ts";
 import { SWEEP_NEEDS } from "./needs.ts";
 import type { SweepPlan } from "./plan.ts";
@@ -21,9 +22,16 @@ export async function runSweep(
   const cells = cellsOf(plan, input.methods, input.facts).length;
   const stop = await ensureBaseline(study) ?? await search(study);
   const whole = stop.stop === "exhausted"
-    ? { stop: "end_of_plan" as const, message: `All ${cells} cells of the sweep are run.` }
+    ? { stop: "end_of_plan" as const, message: saidOf(cells, study.trials) }
     : stop;
   return await closeSearch(study, whole);
+}
+
+function saidOf(cells: number, trials: readonly Trial[]): string {
+  const refused = trials.filter(({ state }) => state === "invalid").length;
+  return refused === 0
+    ? `All ${cells} cells of the sweep are run.`
+    : `All ${cells} cells of the sweep are done: ${refused} refused, the others run.`;
 }
 
 /** Opens a sweep: what its plan names is all that is tried. */

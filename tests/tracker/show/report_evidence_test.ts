@@ -4,6 +4,7 @@ import { benchmarkTable } from "../../../tracker/show/reports/benchmark_blocks.t
 import { studyReport } from "../../../tracker/show/reports/study_report.ts";
 import { reportBlocks } from "../../../tracker/show/reports_of_study.ts";
 import { renderMarkdown } from "../../../tracker/show/reports/render_markdown.ts";
+import { trialBlocks } from "../../../tracker/show/reports/trial_blocks.ts";
 import { speedBlocks } from "../../../tracker/show/reports/speed_blocks.ts";
 import { buildView } from "../../../tracker/show/view/build_view.ts";
 import { trialColumns } from "../../../tracker/show/view/trial_columns.ts";
@@ -144,6 +145,14 @@ Deno.test("bytes of the KV cache have a column where a trial measured them, by t
   assert.match(report, /\| GPU memory \| KV cache \| J\/1k tokens/);
   assert.match(report, /\| – \| 3\.0 MB \| – \|/);
   assert.match(report, /KV cache: after 4096 tokens\./);
+  const at = { ...figure("kv_bytes_at_context", 5e6, "none", null), runtime: null };
+  const counted = trialRows(
+    comparableStudy([{ ...first!, measurements: [at] }, ...rest], view.spec).trials,
+    { ...view, probabilities: {} },
+  );
+  const spec = { ...view.spec, context_tokens: 8192 };
+  const terms = renderMarkdown(trialBlocks({ ...view, rows: counted, spec }));
+  assert.match(terms, /\*\*KV cache at 8,192 tokens\*\*: bytes of keys and values at 8,192 tokens/);
 });
 
 Deno.test("the report shows a benchmark's means and parts, the front's trials beside the baseline", async () => {

@@ -145,6 +145,7 @@ Deno.test("the model card is of the recommended checkpoint, in the hub's format"
     assert.equal(found.metrics[0].type, metric);
     assert.ok(Math.abs(found.metrics[0].value - score) < 1e-9, task);
   }
+  assert.match(card, /\nConstraints of the study: accuracy drop at most 0\.02 \(absolute\)/);
   assert.match(card, /\n- Energy/, "told, if only that it was not measured");
   const local = modelCard({ ...view, recommended })!;
   assert.doesNotMatch(local, /base_model|^license:/m, "the hub knows no folder of this machine");

@@ -45,7 +45,7 @@ const FIGURES: readonly (readonly [DrawnFigure, string])[] = [
 const CACHE_FIGURES: typeof FIGURES = [
   ["qualityByCache", "What each cache policy keeps of quality"],
   ["needleMap", "Which needles are found, by length and depth"],
-  ["cacheByContext", "Bytes and seconds of a context by its length"],
+  ["cacheByContext", "What a context costs, by its length"],
 ];
 
 /** Orders that begin with the least. */

@@ -3,10 +3,13 @@ import { STUDY_OPTIONS } from "../study/study_options.ts";
 import { OPTION_GROUPS, type StudyOption } from "./study_option.ts";
 
 /** The options of the table that are of these kinds, in its order. */
-function withOptionsOf(command: Command, ...kinds: readonly StudyOption["of"][]): Command {
+const withOptionsOf = (command: Command, ...kinds: readonly StudyOption["of"][]): Command =>
+  withOptionsWhere(command, ({ of }) => kinds.includes(of));
+
+function withOptionsWhere(command: Command, taken: (option: StudyOption) => boolean): Command {
   for (const [group, heading] of Object.entries(OPTION_GROUPS)) {
     for (const one of STUDY_OPTIONS as readonly StudyOption[]) {
-      if (one.group !== group || !kinds.includes(one.of)) continue;
+      if (one.group !== group || !taken(one)) continue;
       const option = new Option(one.flag, one.help).helpGroup(heading);
       command.addOption(one.reads === "repeated" ? option.argParser(collect) : option);
     }
@@ -18,6 +21,9 @@ export const withTaskOptions = (command: Command) => withOptionsOf(command, "tas
 export const withLimitOptions = (command: Command) => withOptionsOf(command, "limit");
 export const withStudyOptions = (command: Command) =>
   withOptionsOf(command, "task", "limit", "study");
+/** These options of a study alone, by their flags. */
+export const withTheseOptions = (command: Command, ...flags: readonly string[]) =>
+  withOptionsWhere(command, ({ flag }) => flags.includes(flag.split(" ")[0]!));
 
 const PLACES = "Where it goes, and what is asked:";
 

@@ -1,5 +1,10 @@
 import type { Command } from "commander";
-import { withLimitOptions, withRunOptions, withTaskOptions } from "../input/command_options.ts";
+import {
+  withLimitOptions,
+  withRunOptions,
+  withTaskOptions,
+  withTheseOptions,
+} from "../input/command_options.ts";
 
 /** `pare sweep`; what it needs is imported when it runs. */
 export function addSweepCommand(program: Command): void {
@@ -8,8 +13,8 @@ export function addSweepCommand(program: Command): void {
     .argument("[sweep.json]", "its document; options stand above its fields")
     .option("--methods <names>", "policies of the cache, such as snapkv,h2o,streaming")
     .option("--budgets <list>", "tokens that a head keeps, or below 1 a share: 128,256,0.1")
-    .option("--set <knobs>", "of every method that has them, such as window=16")
-    .option("--max-accuracy-drop <share>", "absolute drop allowed, such as 0.02");
+    .option("--set <knobs>", "of every method that has them, such as window=16");
+  withTheseOptions(sweep, "--max-accuracy-drop", "--goals", "--max-kv-gb", "--context", "--front");
   withRunOptions(withLimitOptions(withTaskOptions(sweep))).action(async (
     file: string | undefined,
     options,

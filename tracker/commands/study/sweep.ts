@@ -1,4 +1,4 @@
-import { parsePositive, parseShare } from "../../ground/terminal/parse_values.ts";
+import { parsePositive } from "../../ground/terminal/parse_values.ts";
 import { knobsOf, listedWords as words } from "../input/knob_list.ts";
 import { readDocument } from "../input/read_document.ts";
 import { studyFromOptions } from "../input/study_document.ts";
@@ -9,7 +9,6 @@ export interface SweepOptions extends StudyCommandOptions {
   methods?: string;
   budgets?: string;
   set?: string;
-  maxAccuracyDrop?: string;
 }
 
 /** What is swept where nobody says it: the policies that papers are compared with, and usual budgets. */
@@ -20,7 +19,7 @@ const DEFAULT = {
 
 /** The sweep that options describe, over its document. */
 function sweepFromOptions(
-  { methods, budgets, set, maxAccuracyDrop: drop, ...options }: SweepOptions,
+  { methods, budgets, set, ...options }: SweepOptions,
   document: Readonly<Record<string, unknown>> = {},
 ) {
   const plan = {
@@ -32,10 +31,7 @@ function sweepFromOptions(
       : { budgets: words(budgets).map((one) => parsePositive(one, "--budgets")) }),
     ...(set === undefined ? {} : { set: knobsOf(set, "--set") }),
   };
-  const limits = drop === undefined
-    ? {}
-    : { constraints: { max_accuracy_drop: parseShare(drop, "--max-accuracy-drop") } };
-  return studyFromOptions(options, { ...document, ...limits, sweep: plan });
+  return studyFromOptions(options, { ...document, sweep: plan });
 }
 
 /** `pare sweep`: every method with every budget, each a trial. */

@@ -1,4 +1,4 @@
-import { isDecisive, metricOf, metricWords } from "../../../core/mod.ts";
+import { atContext, contextWords, isDecisive, metricOf, metricWords } from "../../../core/mod.ts";
 import { bytes } from "../view/number_text.ts";
 import { sidesSentence } from "../view/deployment.ts";
 import type { StudyView } from "../view/study_view.ts";
@@ -81,8 +81,20 @@ const COLUMN_WORDS: Readonly<Record<string, string>> = {
     "what became of it; dominated: another is no worse in every objective and better in one",
 };
 
+/** A metric in words: what its column in SQL says of it, where its own words are the heading again. */
+function metricTerm(metric: string, heading: string, context_tokens: number | undefined): string {
+  const words = metricWords(metric);
+  const [said] = metricOf(metric)?.column?.split(";") ?? [];
+  if (said === undefined || atContext(words, context_tokens) !== heading) return words;
+  const at = context_tokens === undefined ? "the study's context" : contextWords(context_tokens);
+  return said.replace("the study's context_tokens", at);
+}
+
 /** Each column in words, by the table of metrics where it is one of them. */
-function columnTerms(columns: readonly TrialColumn[]): (readonly [string, string])[] {
+function columnTerms(
+  columns: readonly TrialColumn[],
+  context_tokens: number | undefined,
+): (readonly [string, string])[] {
   return columns.map(({ metric, heading }) => {
     const known = metricOf(metric);
     const better = known === undefined
@@ -97,7 +109,7 @@ function columnTerms(columns: readonly TrialColumn[]): (readonly [string, string
     return [
       heading,
       COLUMN_WORDS[heading] ??
-        `${metricWords(metric)}${unit}${better}${error}`,
+        `${metricTerm(metric, heading, context_tokens)}${unit}${better}${error}`,
     ] as const;
   });
 }
@@ -111,7 +123,7 @@ export function trialBlocks(view: StudyView): Block[] {
       block: "fold",
       summary: "What the columns mean",
       blocks: [
-        { block: "terms", terms: columnTerms(columnsOf(view)) },
+        { block: "terms", terms: columnTerms(columnsOf(view), view.spec.context_tokens) },
       ],
     },
   ];

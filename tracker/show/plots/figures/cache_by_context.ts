@@ -1,6 +1,6 @@
 import * as Plot from "@observablehq/plot";
 import { FULL } from "../../../../core/mod.ts";
-import { INK, type Shape, signsOf } from "../ground/colours.ts";
+import { INK, QUIET, type Shape, signsOf } from "../ground/colours.ts";
 import { drawFigure, type Panel } from "../ground/frame.ts";
 import { FigureOptions, readOptions } from "../ground/options.ts";
 import { numeric, readRows, text } from "../ground/read_rows.ts";
@@ -19,6 +19,7 @@ const COLUMNS = {
 };
 /** Contexts whose lengths differ by less than this stand in one point, at their mean. */
 const NEAR = 2 ** 0.25;
+const BASELINE = "baseline";
 const HEIGHT = 250;
 const MARGIN = { marginLeft: 58, marginRight: 16, marginTop: 30, marginBottom: 40 };
 
@@ -37,11 +38,19 @@ const rowsOf = (rows: readonly object[]) => readRows(rows, COLUMNS);
 const mean = (values: readonly number[]) =>
   values.reduce((sum, one) => sum + one, 0) / values.length;
 
+/** The full cache in grey, so that a method has the colour that it has in the other figures of a study's caches. */
+function methodSigns(rows: readonly Row[]): Map<string, { colour: string; shape: Shape }> {
+  const names = rows.map(({ methods }) => methods ?? "–");
+  const cut = signsOf(names.filter((name) => name !== BASELINE));
+  const full = { colour: QUIET, shape: "circle" } as const;
+  return names.includes(BASELINE) ? new Map([[BASELINE, full], ...cut]) : cut;
+}
+
 function pointsOf(rows: readonly Row[]): Point[] {
   const told = rows.filter(({ context_tokens, kv_bytes }) =>
     context_tokens !== null && context_tokens > 0 && kv_bytes !== null
   );
-  const signs = signsOf(told.map(({ methods }) => methods ?? "–"));
+  const signs = methodSigns(told);
   const bin = (tokens: number) => Math.round(Math.log(tokens) / Math.log(NEAR));
   const groups = Map.groupBy(told, (row) => `${row.readable_id} ${bin(row.context_tokens!)}`);
   return [...groups.values()].map((own): Point => {
@@ -86,7 +95,7 @@ function panelOf(points: readonly Point[], y: "megabytes" | "milliseconds", word
 export function cacheByContext(rows: readonly object[], options?: CacheByContextOptions): string {
   const settled = readOptions("cacheByContext", FigureOptions, options);
   const points = pointsOf(rowsOf(rows));
-  const signs = signsOf(rowsOf(rows).map(({ methods }) => methods ?? "–"));
+  const signs = methodSigns(rowsOf(rows));
   const timed = points.some(({ milliseconds }) => milliseconds !== null);
   const trials = new Set(points.map(({ recipe }) => recipe)).size;
   return drawFigure({

@@ -10,7 +10,7 @@ import { bytes, number, percent } from "../../view/number_text.ts";
 import { sidesOf } from "../../view/deployment.ts";
 import { modelLabel, type StudyView } from "../../view/study_view.ts";
 import type { TrialRow } from "../../view/trial_rows.ts";
-import { type Authorship, titleOf } from "../answer_blocks.ts";
+import { type Authorship, constraintsLine, titleOf } from "../answer_blocks.ts";
 import { isQuality } from "../benchmark_blocks.ts";
 import { type Block, heading, list, paragraph, table } from "../blocks.ts";
 import { comparedCells } from "../comparison_blocks.ts";
@@ -127,6 +127,7 @@ export function modelCard(view: StudyView, facts: CardFacts = {}): string | null
     ...(license === undefined
       ? [paragraph("License: not known to the study; that of the original applies.")]
       : []),
+    paragraph(`Constraints of the study: ${constraintsLine(view.spec)}.`),
     heading(2, "Quality"),
     ...comparisonTable(view, row),
     ...(row.front_probability === null ? [] : [paragraph(
