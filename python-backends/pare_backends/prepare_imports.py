@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
 import os
 import sys
@@ -9,9 +10,10 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 
-UNUSED = "sklearn"
-"""transformers imports it, with scipy.stats and pandas, for an assisted decoding that nobody uses:
-1.3 of the 5 seconds of processor time that all these imports take."""
+UNUSED = ("sklearn", "scipy")
+"""transformers imports sklearn, with scipy.stats and pandas, for an assisted decoding that nobody
+uses, and scipy for the losses of models that detect objects: 1.8 of the 5 seconds of processor time
+that all these imports take."""
 
 PRELOADS: dict[str, tuple[tuple[str, tuple[str, ...]], ...]] = {
     "none": (),
@@ -19,7 +21,7 @@ PRELOADS: dict[str, tuple[tuple[str, tuple[str, ...]], ...]] = {
     "torch": (
         ("torch", ()),
         ("transformers", ("AutoConfig", "AutoModelForCausalLM", "AutoTokenizer")),
-        # What every architecture's own module imports, 0.4 s of processor time: scipy among it.
+        # What every architecture's own module imports.
         ("transformers.modeling_layers", ()),
     ),
     # With pandas and pyarrow: 0.8 s of processor time for each call that reads benchmarks.
@@ -49,7 +51,7 @@ def _import_gently(preload: str) -> None:
 
 def import_all(preload: str) -> None:
     """Imports what `preload` names, in the thread that asks."""
-    with missing(UNUSED) if preload == "torch" else nullcontext():
+    with without_collecting(), missing(*UNUSED) if preload == "torch" else nullcontext():
         for module, names in PRELOADS[preload]:
             try:
                 loaded = importlib.import_module(module)
@@ -60,13 +62,28 @@ def import_all(preload: str) -> None:
 
 
 @contextmanager
-def missing(package: str) -> Iterator[None]:
-    """Lets what is imported meanwhile find that a package is not installed; later it is there."""
-    if package in sys.modules:
-        yield
-        return
-    sys.modules[package] = None  # type: ignore[assignment]  # as importlib marks what is not there
+def without_collecting() -> Iterator[None]:
+    """Imports make a million objects that stay: looking through them for garbage, again and again,
+    takes a fifth of the time. What is there at the end is never looked through, so that a fork
+    shares its pages."""
+    was_on = gc.isenabled()
+    gc.disable()
     try:
         yield
     finally:
-        del sys.modules[package]
+        gc.freeze()
+        if was_on:
+            gc.enable()
+
+
+@contextmanager
+def missing(*packages: str) -> Iterator[None]:
+    """Lets what is imported meanwhile find that packages are not installed; later they are there."""
+    hidden = [package for package in packages if package not in sys.modules]
+    for package in hidden:
+        sys.modules[package] = None  # type: ignore[assignment]  # as importlib marks what is not there
+    try:
+        yield
+    finally:
+        for package in hidden:
+            del sys.modules[package]

@@ -22,7 +22,7 @@ from pare_backends.failures import CallFailure, classify
 from pare_backends.knobs import unknown_name
 from pare_backends.machine import physical_cores
 from pare_backends.offline import guard
-from pare_backends.prepare_imports import PRELOADS, prepare_imports
+from pare_backends.prepare_imports import PRELOADS, prepare_imports, without_collecting
 from pare_backends.progress import Report
 from pare_backends.protocol import EventWriter, WorkerRequest, build, read_request
 from pare_backends.supervised import die_with_parent, watch_stdin
@@ -82,7 +82,7 @@ def run_call(request: WorkerRequest, emit: EventWriter) -> None:
         raise CallFailure("bad_input", unknown_name("call", call, list(known_calls())))
     emit({"event": "started", "request_id": request.request_id, "call": call})
     report = Report(emit, set_threads(request.threads))
-    with report.span("import", library=True):
+    with report.span("import", library=True), without_collecting():
         module = importlib.import_module(known_calls()[call])
     cls = typing.get_type_hints(module.run)["request"]
     payload = {key: value for key, value in request.request.items() if key != "call"}

@@ -112,15 +112,15 @@ Deno.test("llama.cpp runs the demo model as it is", async (t) => {
       assert.ok(rounded.answers <= plain.length / 10, `${rounded.answers} answers differ`);
     });
     await t.step(
-      "a study of the demo model measures speed in it alone, and scores in it",
+      "a study measures speed in it alone, and scores in it",
       async () => {
         const store = join(folder, "store");
         const output = join(folder, "out");
         const run = await runPare([
-          ...["run", "--model", "demo", "--dataset", "demo"],
+          ...["run", "--model", "tiny", "--dataset", "tiny"],
           ...["--runtime", "llama.cpp", "--yes", "--store", store, "--output", output],
           ...["--max-trials", "1", "--methods", "rtn"],
-          ...["--proxy-samples", "8,demo_text=2", "--full-samples", "8,demo_text=2"],
+          ...["--proxy-samples", "8", "--full-samples", "8"],
         ]);
         assert.equal(run.exitCode, 0, `${run.stdout}\n${run.stderr}`);
         const results: Result[] = JSON.parse(await readFile(join(output, "results.json"), "utf8"));

@@ -1,9 +1,19 @@
 """Models that many tests read, written once for each of their modules."""
 
+import gc
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+
+def pytest_sessionstart() -> None:
+    gc.disable()  # what is imported meanwhile stays
+
+
+def pytest_collection_finish() -> None:
+    gc.freeze()  # and no test looks through it for garbage
+    gc.enable()
 
 
 @pytest.fixture(scope="module")

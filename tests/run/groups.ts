@@ -1,4 +1,5 @@
 /** Which files run in one process. */
+import { waits } from "./waits.ts";
 
 /** A file with the seconds of its tests, and what it needs before it may begin. */
 export interface TestFile {
@@ -17,7 +18,7 @@ export function groupFiles(files: readonly TestFile[]): TestFile[][] {
   const groups: TestFile[][] = [];
   const open = new Map<string, TestFile[]>();
   for (const file of sorted) {
-    const key = JSON.stringify(file.needs);
+    const key = JSON.stringify([file.needs, waits(file.path)]);
     const group = open.get(key);
     const fits = group !== undefined && group.length < GROUP_FILES &&
       secondsOf(group) + file.seconds <= GROUP_SECONDS;

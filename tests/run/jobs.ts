@@ -10,6 +10,7 @@ import { wholeCampaign } from "../fixtures/campaign.ts";
 import { check, ROOT, tests } from "./run_job.ts";
 import { readSeconds, unknownSeconds } from "./seconds.ts";
 import { allOf } from "./set_up.ts";
+import { waits } from "./waits.ts";
 
 const SOURCES = ["core", "plugins", "python-backends", "tracker", "tests"];
 /** More than lanes: a part that failed beside others is short enough to be run again alone. */
@@ -86,6 +87,7 @@ function denoJob(files: readonly TestFile[], steps: Asked["steps"]): Job {
     name: paths.join(" "),
     seconds: START_SECONDS + secondsOf(files),
     after: allOf(steps, needs),
+    waits: paths.every(waits),
   }, ["test", "--allow-all", "--no-check", ...paths]);
 }
 

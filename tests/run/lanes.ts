@@ -7,6 +7,8 @@ export interface Job {
   readonly seconds: number;
   /** What must be there first, such as an environment; where that cannot be had, the job fails. */
   readonly after?: Promise<unknown>;
+  /** It sleeps most of its time: for leases to end, for a cluster's ticks. */
+  readonly waits?: boolean;
   /** Its counts, and what it printed. */
   readonly run: () => Promise<{ counts: Counts; output: string }>;
 }
@@ -21,7 +23,8 @@ export interface Ended {
 
 /**
  * Runs jobs side by side. A lane that is free takes the first one whose needs are there, so it idles
- * only where all that is left waits. Each is told when it has ended.
+ * only where all that is left waits. One lane more has those that sleep most of their time, which leave
+ * the cores to the others. Each is told when it has ended.
  */
 export async function runInLanes(
   jobs: readonly Job[],
@@ -39,9 +42,9 @@ export async function runInLanes(
     (job.after ?? Promise.resolve()).then(() => told(null), (error) => told(String(error)));
   }
   const all: Counts[] = [];
-  const lane = async () => {
-    while (waiting.length > 0) {
-      const next = waiting.findIndex((job) => ready.has(job));
+  const lane = async (own: (job: Job) => boolean) => {
+    while (waiting.some(own)) {
+      const next = waiting.findIndex((job) => ready.has(job) && own(job));
       if (next < 0) {
         await new Promise<void>((wake) => wakes.add(wake));
         continue;
@@ -53,7 +56,9 @@ export async function runInLanes(
       onEnded({ name: job!.name, counts, output, seconds: (performance.now() - started) / 1000 });
     }
   };
-  await Promise.all(Array.from({ length: lanes }, lane));
+  const sleeps = ({ waits = false }: Job) => waits;
+  const busy = Array.from({ length: lanes }, () => lane((job) => !sleeps(job)));
+  await Promise.all([...busy, lane(sleeps)]);
   return all;
 }
 

@@ -64,6 +64,24 @@ Deno.test("runInLanes() begins what is ready, and what waits when its needs are 
   assert.deepEqual(begun, [2, 1]);
 });
 
+Deno.test("runInLanes() has one lane more for what sleeps, and that lane alone has it", async () => {
+  let [running, most, sleeping] = [0, 0, 0];
+  const jobs = Array.from({ length: 12 }, (_, n): Job => {
+    const waits = n % 2 === 0;
+    const run = async () => {
+      most = Math.max(most, ++running);
+      if (waits) assert.equal(++sleeping, 1, "one at a time");
+      await new Promise((resolve) => setTimeout(resolve, 2));
+      if (waits) sleeping--;
+      running--;
+    };
+    return { ...job(n, run), waits };
+  });
+  const counts = await runInLanes(jobs, 2, () => {});
+  assert.equal(counts.length, 12);
+  assert.equal(most, 3);
+});
+
 Deno.test("runInLanes() fails a job whose needs cannot be had, and says why", async () => {
   const told: string[] = [];
   const cannot = job(1, () => Promise.reject(new Error("was run")), Promise.reject("no network"));

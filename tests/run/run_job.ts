@@ -31,10 +31,10 @@ export async function deno(words: readonly string[]): Promise<{ output: string; 
   return { output: result.all ?? "", failed: result.failed };
 }
 
-type Waits = Pick<Job, "name" | "seconds" | "after">;
+type Asked = Omit<Job, "run">;
 
 /** One check as one test: it passed, or what it printed says why not. */
-export function check(job: Waits, words: readonly string[]): Job {
+export function check(job: Asked, words: readonly string[]): Job {
   return {
     ...job,
     async run() {
@@ -47,7 +47,7 @@ export function check(job: Waits, words: readonly string[]): Job {
 
 /** A part of the suite, whose counts `read` finds in what it prints. */
 export function tests(
-  job: Waits,
+  job: Asked,
   words: readonly string[],
   read: (output: string) => Counts | null = denoCounts,
 ): Job {

@@ -1,0 +1,11 @@
+/** Files whose tests sleep most of their time: until a lease ends, a server is up, a cluster ticks. Measured
+ * with the machine to themselves: less than half a core. */
+const WAITS: readonly string[] = [
+  "tests/long/board_kills.ts",
+  "tests/long/engine_slurm.ts",
+  "tests/long/queue_slurm.ts",
+];
+
+export function waits(path: string): boolean {
+  return WAITS.some((start) => path.startsWith(start));
+}
