@@ -4,6 +4,7 @@ const WAITS: readonly string[] = [
   "tests/long/board_kills.ts",
   "tests/long/engine_slurm.ts",
   "tests/long/queue_slurm.ts",
+  "tests/tracker/serving/",
 ];
 
 export function waits(path: string): boolean {
