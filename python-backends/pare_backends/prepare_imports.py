@@ -78,7 +78,7 @@ def without_collecting() -> Iterator[None]:
 
 @contextmanager
 def missing(*packages: str) -> Iterator[None]:
-    """Lets what is imported meanwhile find that packages are not installed; later they are there."""
+    """Lets what is imported meanwhile find that these are not installed; later they are there."""
     hidden = [package for package in packages if package not in sys.modules]
     for package in hidden:
         sys.modules[package] = None  # type: ignore[assignment]  # as importlib marks what is not there
