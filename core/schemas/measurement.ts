@@ -107,5 +107,9 @@ export const SampleResult = z.strictObject({
     "of these, those that a head was left with, mean over the layers",
   ),
   kv_bytes: z.int().nullable().optional().describe("of the tensors that hold them"),
+  kept_places: z.array(z.int()).nullable().optional().describe(
+    "percent of each sixteenth of the context that a head was left with, one layer after the other; " +
+      "null or absent: all stayed, or not of the first samples",
+  ),
 });
 export type SampleResult = z.infer<typeof SampleResult>;

@@ -171,7 +171,7 @@ Deno.test("a sweep asks each prompt once of all its cells, and leaves results as
     await using board = testBoard([join(folder, "store")]);
     const text = async (path: string) => await (await board.ask(path)).text();
     assert.match(await text(`/studies/${study.study_id}`), /What each cache policy keeps/);
-    for (const name of ["qualityByCache", "cacheByContext"]) {
+    for (const name of ["qualityByCache", "cacheByContext", "keptPlaces"]) {
       const figure = await text(`/api/studies/${study.study_id}/figures/${name}`);
       assert.match(figure, /^<svg[\s\S]*snapkv/, name);
     }

@@ -202,6 +202,14 @@ def test_what_is_kept_of_each_context_is_counted_from_its_tensors(
     assert [one["context_tokens"] for one in samples] == lengths
     assert [one["kept_tokens"] for one in samples] == [min(16, one) for one in lengths]
     assert [one["kv_bytes"] for one in samples] == [min(16, one) * token for one in lengths]
+    for one, length in zip(samples, lengths, strict=True):
+        if length <= 16:
+            assert one["kept_places"] is None, "all of it stays"
+            continue
+        sixteenths = torch.bincount(torch.arange(length) * 16 // length, minlength=16)
+        percent = torch.tensor(one["kept_places"]).view(config.num_hidden_layers, 16)
+        assert torch.all((percent * sixteenths).sum(1) / 100 - 16 < 0.5), "each layer keeps 16"
+        assert torch.all(percent[:, -1] == 100), "the window is in the last sixteenth"
     (figure,) = [m for m in result["measurements"] if m["metric"] == "context_kv_bytes"]
     assert figure["value"] == sum(min(16, one) * token for one in lengths) / 5
     at = {"weights_dir": str(model_dir), **CUT}

@@ -58,6 +58,13 @@ const DRAWN: readonly Drawn[] = [
      WHERE s.study_id = $id AND s.fidelity = '${FULL}' AND s.context_tokens IS NOT NULL`,
   ),
   of(
+    "keptPlaces",
+    "Where in a context each layer keeps tokens",
+    `SELECT p.* FROM context_places p JOIN trials t USING (study_id, trial_id)
+     WHERE p.study_id = $id AND p.fidelity = '${FULL}'
+     ORDER BY t.number, p.task, p.layer_index, p.part`,
+  ),
+  of(
     "flips",
     "Answers that were lost and gained",
     `SELECT kept_by, lost_by, task, fidelity, count(*) AS n FROM flips WHERE study_id = $id AND fidelity = '${FULL}'

@@ -314,6 +314,40 @@ def kept_tokens(cache: Any) -> KeptTokens:
     return KeptTokens(by_layer, () if len(by_layer) == len(full) else tuple(counted))
 
 
+PARTS = 16
+"""Parts of a context, of which each layer says how much it kept."""
+
+
+def kept_places(cache: Any, count: int) -> tuple[int, ...]:
+    """Percent of each part of a context that a head keeps, mean over rows and heads: `PARTS` of
+    every layer, one layer after the other. A layer with a window of its own keeps the latest; one
+    with a state in place of tokens keeps none.
+
+    count: tokens of the context, all of them read
+    """
+    found: list[int] = []
+    for layer in cache.layers:
+        if isinstance(layer, KeptLayer):
+            places = layer.places
+        elif getattr(layer, "keys", None) is not None:
+            left = min(count, int(layer.keys.shape[-2]))
+            places = torch.arange(count - left, count)[None, None]
+        else:
+            found += [0] * PARTS
+            continue
+        heads = places.numel() // max(1, places.shape[-1])
+        found += kept_parts(places, count, heads)
+    return tuple(found)
+
+
+def kept_parts(places: torch.Tensor, count: int, heads: int = 1) -> list[int]:
+    """Percent of each part of a context that so many heads keep at these places, in the mean."""
+    whole = torch.arange(count) * PARTS // count
+    sizes = torch.bincount(whole, minlength=PARTS).clamp(min=1) * heads
+    kept = torch.bincount((places.flatten() * PARTS // count), minlength=PARTS)
+    return [round(share) for share in (100 * kept / sizes).tolist()]
+
+
 def kept_bytes(cache: Any) -> int:
     """Bytes of the memory behind a cache's keys and values, behind what a policy notes of them, and
     behind the states of linear attention: of a view into a longer tensor all of it counts. Of a

@@ -56,6 +56,8 @@ class SampleResult:
     """Of these, those that a head was left with, mean over the layers."""
     kv_bytes: int | None = None
     """Of the tensors that hold them."""
+    kept_places: Sequence[int] | None = None
+    """Percent of each sixteenth of the context that a head was left with, layer after layer."""
     beside: Mapping[str, float] = field(default_factory=dict)
     """Scores by other metrics of the task; not stored by sample."""
 
@@ -68,6 +70,7 @@ def kept_columns(kept: Kept | None) -> dict[str, Any]:
         "context_tokens": kept.context_tokens,
         "kept_tokens": kept.tokens,
         "kv_bytes": kept.bytes,
+        "kept_places": kept.places,
     }
 
 

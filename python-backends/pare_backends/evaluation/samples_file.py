@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,9 @@ TEXTS = (
 )
 COUNTS = ("answer_length", "chosen", "cut_tokens", "tokens", "stratum_rows", "context_tokens")
 
+PLACED = 8
+"""Samples of a task whose kept places are stored: a number for each part of each layer."""
+
 
 def write_samples(path: Path, outcomes: Iterable[TaskOutcome], answer_chars: int) -> None:
     """Writes the samples of every task, `answer_chars` of each answer; the file is there whole or
@@ -33,11 +36,16 @@ def write_samples(path: Path, outcomes: Iterable[TaskOutcome], answer_chars: int
         + [(name, pyarrow.int32()) for name in COUNTS]
         + [("choice_log_likelihoods", pyarrow.list_(pyarrow.float64()))]
         + [("greedy", pyarrow.list_(pyarrow.bool_()))]
+        + [("kept_places", pyarrow.list_(pyarrow.int32()))]
     )
     rows = [
-        _row(sample, answer_chars, has_programs(outcome.task))
+        _row(
+            sample if n < PLACED else replace(sample, kept_places=None),
+            answer_chars,
+            has_programs(outcome.task),
+        )
         for outcome in outcomes
-        for sample in outcome.samples
+        for n, sample in enumerate(outcome.samples)
     ]
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(path.name + ".partial")

@@ -57,7 +57,7 @@ Deno.test("Studies without trials, of failures alone and with figures that are n
       assert.match(await page(`/api/studies/${study}/figures/pareto`), /^<svg/);
     }
     // Figures of caches: nothing is drawn of studies without contexts, and their pages do not ask.
-    for (const name of ["qualityByCache", "needleMap", "cacheByContext"]) {
+    for (const name of ["qualityByCache", "needleMap", "cacheByContext", "keptPlaces"]) {
       assert.match(await page(`/api/studies/failures/figures/${name}`), /Nothing is drawn/);
       assert.ok(!failed.includes(name), name);
     }

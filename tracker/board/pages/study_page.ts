@@ -46,6 +46,7 @@ const CACHE_FIGURES: typeof FIGURES = [
   ["qualityByCache", "What each cache policy keeps of quality"],
   ["needleMap", "Which needles are found, by length and depth"],
   ["cacheByContext", "What a context costs, by its length"],
+  ["keptPlaces", "Where in a context each layer keeps tokens"],
 ];
 
 /** Orders that begin with the least. */

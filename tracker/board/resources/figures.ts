@@ -68,6 +68,9 @@ const DRAWN = {
   cacheByContext: `SELECT t.readable_id, t.methods, s.context_tokens, s.kv_bytes, s.seconds
     FROM samples s JOIN trial_summary t USING (study_id, trial_id)
     WHERE s.study_id = $study AND s.fidelity = '${FULL}' AND s.context_tokens IS NOT NULL`,
+  keptPlaces: `SELECT p.* FROM context_places p JOIN trials t USING (study_id, trial_id)
+    WHERE p.study_id = $study AND p.fidelity = '${FULL}'
+    ORDER BY t.number, p.task, p.layer_index, p.part`,
   knobEffects: "SELECT * FROM knob_effects WHERE study_id = $study",
   layerSensitivity: "SELECT * FROM layer_sensitivity WHERE study_id = $study",
   layerMix: "SELECT * FROM layer_mix WHERE study_id = $study",

@@ -1,17 +1,18 @@
-import { cacheByContext } from "./figures/cache_by_context.ts";
+import { cacheByContext } from "./figures/caches/cache_by_context.ts";
 import { energy } from "./figures/energy.ts";
 import { flips } from "./figures/flips.ts";
 import { hypervolume } from "./figures/hypervolume.ts";
+import { keptPlaces } from "./figures/caches/kept_places.ts";
 import { knobEffects } from "./figures/knob_effects.ts";
 import { knobImportance } from "./figures/knob_importance.ts";
 import { layerMix, layerSensitivity } from "./figures/layers.ts";
 import { lineage } from "./figures/lineage.ts";
 import { lossCurves } from "./figures/loss_curves.ts";
 import { memory } from "./figures/memory.ts";
-import { needleMap } from "./figures/needle_map.ts";
+import { needleMap } from "./figures/caches/needle_map.ts";
 import { pareto } from "./figures/pareto.ts";
 import { phases } from "./figures/phases.ts";
-import { qualityByCache } from "./figures/quality_by_cache.ts";
+import { qualityByCache } from "./figures/caches/quality_by_cache.ts";
 import { qualityByRatio } from "./figures/quality_by_ratio.ts";
 import { rateDistortion } from "./figures/rate_distortion.ts";
 import { recipes } from "./figures/recipes.ts";
@@ -38,5 +39,5 @@ export const figures = {
   ...{ pareto, hypervolume, recipes, retention, knobEffects, knobImportance },
   ...{ layerSensitivity, layerMix, flips, roofline, memory, energy, lossCurves },
   ...{ lineage, phases, rateDistortion, qualityByRatio, qualityByCache, needleMap, cacheByContext },
-  servedLoad,
+  ...{ keptPlaces, servedLoad },
 } as const;

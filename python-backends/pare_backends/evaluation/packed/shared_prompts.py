@@ -12,7 +12,13 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from pare_backends.cache.attach import KeepsAll, running_with
-from pare_backends.cache.kept import KeptLayer, kept_bytes, kept_tokens
+from pare_backends.cache.kept import (
+    KeptLayer,
+    kept_bytes,
+    kept_parts,
+    kept_places,
+    kept_tokens,
+)
 from pare_backends.cache.policy import (
     ByPlace,
     CachePolicy,
@@ -46,6 +52,8 @@ class Kept:
     """A head's, mean over the layers."""
     bytes: int
     """Of the tensors that hold them."""
+    places: Sequence[int] | None = None
+    """As `kept_places`; None: all stay, or an earlier version kept the answer."""
 
     @classmethod
     def of(cls, cache: Any, context: torch.Tensor) -> Kept:
@@ -53,7 +61,9 @@ class Kept:
         rows, count = context.shape
         if count == 0:
             return cls(0, 0.0, 0)
-        return cls(count, kept_tokens(cache).mean, kept_bytes(cache) // rows)
+        tokens = kept_tokens(cache).mean
+        places = kept_places(cache, count) if tokens < count else None
+        return cls(count, tokens, kept_bytes(cache) // rows, places)
 
 
 class WholeContexts:
@@ -74,12 +84,16 @@ class WholeContexts:
             return Kept(0, 0.0, 0)
         if self._layers is None:
             self._layers = _layers_of(self._model)
+        places = None
         if isinstance(policy, ByPlace):
             import torch
 
-            seen = int(policy.sees(torch.tensor([count - 1]), torch.arange(count)).sum())
+            at = policy.sees(torch.tensor([count - 1]), torch.arange(count))[0].nonzero()
+            seen = int(at.numel())
+            if seen < count:
+                places = [p for one in self._layers for p in one.parts(at, count)]
         total = sum(one.bytes(seen if one.cut else count) for one in self._layers)
-        return Kept(count, float(seen), total)
+        return Kept(count, float(seen), total, places)
 
 
 @dataclass(frozen=True)
@@ -95,8 +109,19 @@ class _LayerBytes:
 
     def bytes(self, tokens: int) -> int:
         """After so many tokens that it could keep."""
-        held = tokens if self.most is None else min(tokens, self.most)
-        return self.first + self.more * (held - 1)
+        return self.first + self.more * (self._held(tokens) - 1)
+
+    def parts(self, places: torch.Tensor, count: int) -> list[int]:
+        """As `kept_parts`, where what may be cut stays at these places. places: (N, 1)"""
+        if self.more == 0:
+            return kept_parts(places[:0], count)  # a state in place of tokens
+        import torch
+
+        latest = range(count - self._held(count), count)
+        return kept_parts(places if self.cut else torch.tensor(latest), count)
+
+    def _held(self, tokens: int) -> int:
+        return tokens if self.most is None else min(tokens, self.most)
 
 
 def _layers_of(model: Any) -> list[_LayerBytes]:

@@ -115,6 +115,22 @@ const contexts = ["baseline", "s01-snapkv-128"].flatMap((readable_id, t) =>
   )
 );
 
+/** A policy of a pyramid and one of places, on a context of three layers. */
+const places = ["s01-pyramidkv-128", "s01-streaming-64"].flatMap((readable_id, t) =>
+  [0, 1, 2].flatMap((layer) =>
+    Array.from({ length: 16 }, (_, part) => ({
+      ...{ readable_id, task: "needle_rank", layer_index: BigInt(layer), part: BigInt(part) },
+      part_kept: t === 0
+        ? (part > 13 ? 1 : some(layer, part) / (1 + layer))
+        : part > 12
+        ? 1
+        : part === 0
+        ? 0.25
+        : 0,
+    }))
+  )
+);
+
 /** Needles of two trials at three lengths and five depths. */
 const needles = ["baseline", "s01-streaming-64"].flatMap((readable_id, t) =>
   [512, 1024, 2048].flatMap((length, l) =>
@@ -255,5 +271,6 @@ export const ROWS: Record<keyof typeof figures, readonly [readonly object[], obj
   qualityByCache: [caches],
   needleMap: [needles],
   cacheByContext: [contexts],
+  keptPlaces: [places],
   qualityByRatio: [attempts],
 };

@@ -20,6 +20,7 @@ CREATE TABLE samples (
   context_tokens BIGINT,
   kept_tokens DOUBLE,
   kv_bytes BIGINT,
+  kept_places INTEGER[],
   scored_again_at TIMESTAMP,
   evaluated_score DOUBLE
 );

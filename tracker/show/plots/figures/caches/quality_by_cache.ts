@@ -1,10 +1,10 @@
 import * as Plot from "@observablehq/plot";
-import { FULL } from "../../../../core/mod.ts";
-import { INK, PAPER, QUIET, type Shape, signsOf } from "../ground/colours.ts";
-import { drawFigure, type Panel } from "../ground/frame.ts";
-import { FigureOptions, readOptions } from "../ground/options.ts";
-import { numeric, readRows, text } from "../ground/read_rows.ts";
-import { counted, shorten } from "../ground/words.ts";
+import { FULL } from "../../../../../core/mod.ts";
+import { INK, PAPER, QUIET, type Shape, signsOf } from "../../ground/colours.ts";
+import { drawFigure, type Panel } from "../../ground/frame.ts";
+import { FigureOptions, readOptions } from "../../ground/options.ts";
+import { numeric, readRows, text } from "../../ground/read_rows.ts";
+import { counted, shorten } from "../../ground/words.ts";
 
 export type QualityByCacheOptions = FigureOptions;
 
