@@ -207,7 +207,7 @@ function addLookCommands(program: Command): void {
   addLayerCommands(program, withStore, collect);
   addCachesCommand(program, (one) => withJson(withStore(one)));
   addKlCommand(program, (one) => withJson(withStore(one)));
-  addScoreCommand(program, withStore, collect);
+  addScoreCommand(program, collect);
   withJson(withStore(
     program.command("log").description("show the worker's log of a trial").argument("<trial>"),
   )).action(async (trial: string, options) =>

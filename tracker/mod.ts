@@ -6,7 +6,7 @@ import { kernelBroadcast } from "./ground/terminal/kernel.ts";
 
 export { notebookAsk, silentAsk } from "./show/terminal/ask.ts";
 export { type Lab, type LabOptions, openLab, type SqlValue } from "./session/lab.ts";
-export type { AnswersToScore, TrialScored } from "./session/score_study.ts";
+export type { AnswersToScore, StudyAnswersToScore, TrialScored } from "./session/score_study.ts";
 export type { ServingPlan } from "../core/serving/plan/schema.ts";
 export type { PlanAsked } from "./lab/serving/plan_model.ts";
 export { planFigure } from "./show/plan/plan_figure.ts";

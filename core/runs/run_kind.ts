@@ -7,8 +7,10 @@ import type { StudyInput, StudyPorts, StudyResult } from "../loop/study_input.ts
 import type { Artifact } from "../schemas/artifact.ts";
 import type { Endpoint } from "../schemas/endpoint.ts";
 import type { Facts } from "../schemas/facts.ts";
+import type { Judge } from "../schemas/judge.ts";
 import type { StopReason } from "../schemas/journal.ts";
 import { RunRequest } from "../schemas/request.ts";
+import type { Rubric } from "../schemas/scoring/rubric.ts";
 import type { Spec } from "../schemas/spec.ts";
 import type { StageDecision } from "../schemas/stages/decision.ts";
 import type { Trial } from "../schemas/trial.ts";
@@ -62,7 +64,9 @@ export const TRIALS_SHOWN: RunShown = {
 export interface Asking {
   /** Absent: the model lies here. */
   readonly endpoint?: Endpoint | undefined;
-  readonly judge?: Endpoint | undefined;
+  readonly judge?: Judge | undefined;
+  /** Further judges, whose majority counts. */
+  readonly panel?: Judge[] | undefined;
   readonly chat_template?: boolean;
 }
 
@@ -114,6 +118,8 @@ export interface RunKindGiven<R extends RunRequest = RunRequest> {
   actions?(request: R): readonly AskedAction[];
   /** Default: of a model that lies here, in plain prompts. */
   asks?(request: R): Asking;
+  /** By which a judge scores every answer that is written; default: where a task says so. */
+  rubric?(request: R): Rubric | null;
   /** How its benchmarks are told apart where its figures are kept elsewhere; default: all are the core. */
   benchmarks?(request: R): NamedBenchmarks;
   /** Opens it, or takes it up again, to be driven by its loop or by hand; default: `openStudy`. */
@@ -169,6 +175,7 @@ export function defineKind<const N extends string, P extends z.ZodRawShape>(
     spec: (asked, facts, plugins) => inferSpec(asked, facts, plugins, actions(asked)),
     actions,
     asks: () => ({}),
+    rubric: () => null,
     benchmarks: () => ({ core: null, groups: [] }),
     open: (input, ports) => openStudy(input, ports, given.needs),
     ...given,

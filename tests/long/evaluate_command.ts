@@ -35,7 +35,7 @@ Deno.test("what pare evaluate cannot do is one sentence", () => {
   refused({}, /without a model: give --model NAME\|PATH, or --endpoint URL/);
   refused({ model: "tiny", endpoint: "http://h" }, /--model and --endpoint at once/);
   refused({ model: "tiny", servedModel: "m" }, /--served-model without --endpoint URL/);
-  refused({ model: "tiny", judgeModel: "m" }, /--judge-model without --judge-endpoint URL/);
+  refused({ model: "tiny", judgeModel: ["m"] }, /--judge-model without --judge-endpoint URL/);
   refused({ endpoint: "http://h", chat: true, chatTemplate: true }, /--chat-template with --chat/);
   refused({ endpoint: "http://h", tokenizer: "/nowhere" }, /--tokenizer must name a folder/);
   refused({ endpoint: "http://u:secret@h/v1" }, /it must hold no user or password/);

@@ -141,7 +141,11 @@ Deno.test("the demo model judges by chat: every verdict is kept, none is guessed
     const options = { dataset: "truthfulqa_generation", dataDir: folder, model: "demo" };
     const { facts } = await lab.open(evaluationFromOptions(options, {}), "facts");
     await using server = await transformersServe(python, facts.model.path);
-    const judge = { judgeEndpoint: server.base_url, judgeModel: facts.model.path, judgeChat: true };
+    const judge = {
+      judgeEndpoint: [server.base_url],
+      judgeModel: [facts.model.path],
+      judgeChat: true,
+    };
     const session = await lab.open(evaluationFromOptions({ ...options, ...judge }, {}), "judged");
     const { message } = await session.run({ ask: silentAsk() });
     const judged = await lab.sql<{ verdict: string | null; reply: string }>`

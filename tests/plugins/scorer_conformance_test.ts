@@ -11,10 +11,15 @@ const THIRD_PARTY = fileURLToPath(
   new URL("../fixtures/third_party/shared_words/shared_words.ts", import.meta.url),
 );
 
-/** A judge that calls what a spider has eight of true and informative, and nothing else. */
+/** A judge that calls what a spider has eight of true and informative, best by a rubric, and nothing else. */
 function judging() {
   return Deno.serve({ port: 0, hostname: "127.0.0.1", onListen: () => {} }, async (request) => {
-    const { prompt = "" } = await request.json().catch(() => ({}));
+    const { prompt = "", messages } = await request.json().catch(() => ({}));
+    if (messages !== undefined) {
+      const right = /\nEight\.\n<\/answer /.test(String(messages[0].content)) ? 5 : 1;
+      const content = JSON.stringify({ reason: "so", right });
+      return Response.json({ choices: [{ message: { content }, finish_reason: "stop" }] });
+    }
     const text = String(prompt).includes("A: Eight.") ? " yes" : " no";
     return Response.json({ choices: [{ text, finish_reason: "stop" }] });
   });

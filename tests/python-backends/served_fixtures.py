@@ -21,7 +21,7 @@ from pyarrow import parquet
 from transformers import LlamaForCausalLM, PreTrainedTokenizerFast
 
 from pare_backends.calls.evaluate import EvaluateRequest, run
-from pare_backends.evaluation.served.endpoint import Endpoint
+from pare_backends.evaluation.served.endpoint import Endpoint, Judge
 from pare_backends.evaluation.served.transport import Transport
 from pare_backends.evaluation.tasks.wire_task import SampleSelection, WireTask
 from pare_backends.models.tiny import tiny_config
@@ -44,6 +44,9 @@ class Running:
 
     def endpoint(self, **changes: Any) -> Endpoint:
         return Endpoint(**{"base_url": self.base_url, "model": "tiny", **changes})
+
+    def judge(self, **changes: Any) -> Judge:
+        return Judge(**{"base_url": self.base_url, "model": "tiny", **changes})
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from served_fixtures import Reply, byte_level_checkpoint, evaluate, no_keys_or_w
 from vllm_server import VllmServer
 
 from pare_backends.evaluation.scorers.truthfulqa_judge import read_verdict
-from pare_backends.evaluation.served.endpoint import Endpoint
+from pare_backends.evaluation.served.endpoint import Judge
 from pare_backends.evaluation.served.judge import key_of_judge
 
 
@@ -44,7 +44,7 @@ def test_a_verdict_stands_first(text: str, verdict: bool | None) -> None:
 
 
 def judged(
-    model_dir: Path, out: Path, judge: Endpoint | None
+    model_dir: Path, out: Path, judge: Judge | None
 ) -> tuple[dict[str, Any], list[dict[str, Any]], Events]:
     """Four questions, answered by the model and judged."""
     rows = [
@@ -94,7 +94,7 @@ def test_rates_are_over_the_verdicts_that_can_be_read(
 ) -> None:
     prompts: list[str] = []
     with serving(scripted(prompts, by_chat)) as server:
-        result, samples, events = judged(model_dir, tmp_path, server.endpoint(model="a-judge"))
+        result, samples, events = judged(model_dir, tmp_path, server.judge(model="a-judge"))
     (scored,) = result["scored"]
     found = {row["metric"]: row for row in scored["measurements"]}
     assert (found["truth_rate"]["value"], found["truth_rate"]["n"]) == (pytest.approx(2 / 3), 3)
@@ -132,14 +132,14 @@ def test_a_judge_that_says_nothing_useful_leaves_the_rest_standing(
 ) -> None:
     real = VllmServer(model_dir, max_model_len=1024)  # which never says yes or no
     with serving(real) as server:
-        result, _, events = judged(model_dir, tmp_path, server.endpoint())
+        result, _, events = judged(model_dir, tmp_path, server.judge())
     (refused,) = result["refused"]
     assert "none of 4 samples has a truth_rate (tiny said neither yes nor no" in refused["message"]
     assert [row["metric"] for row in result["measurements"]] == ["accuracy"]
     verdicts = rows_of(result, tmp_path, "verdicts")
     assert all(one["verdict"] is None and one["reply"] for one in verdicts)
     assert len(events.named("alert")) == 3, "one a metric"
-    result, _, _ = judged(model_dir, tmp_path, server.endpoint())  # the server is gone
+    result, _, _ = judged(model_dir, tmp_path, server.judge())  # the server is gone
     assert result["refused"][0]["kind"] == "endpoint"
     assert result["scored"] == []
     assert [row["metric"] for row in result["measurements"]] == ["accuracy"]
@@ -152,7 +152,7 @@ def test_a_judge_is_asked_only_where_one_is_named(model_dir: Path, tmp_path: Pat
 
 def test_a_key_goes_to_its_own_server_only(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "of-the-model")
-    here, there = Endpoint("https://a.example/v1", "m"), Endpoint("https://b.example/v1", "m")
+    here, there = Judge("https://a.example/v1", "m"), Judge("https://b.example/v1", "m")
     assert key_of_judge(there, here) is None
     assert key_of_judge(here, here) == "of-the-model"
     assert key_of_judge(here, None) is None

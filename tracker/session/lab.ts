@@ -37,7 +37,7 @@ import { ReservedNames } from "./reserved_names.ts";
 import type { StudySession } from "./study_session.ts";
 import { viewStudy } from "../show/view/view_study.ts";
 import type { StudyView } from "../show/view/study_view.ts";
-import { type AnswersToScore, scoreInLab, type TrialScored } from "./score_study.ts";
+import { scoreInLab, type StudyAnswersToScore, type TrialScored } from "./score_study.ts";
 import { setUp } from "./set_up_study.ts";
 import type { Opened, SetUpOptions } from "./study_tools.ts";
 
@@ -107,7 +107,7 @@ export interface Lab {
    */
   score(
     study_id: string | undefined,
-    asked: AnswersToScore & { readonly plugins?: readonly string[] },
+    asked: StudyAnswersToScore,
   ): Promise<TrialScored[]>;
   /** A sentence that stays with a study or a trial, also while a study runs. Says what became of it. */
   note(target: Comparand, text: string): Promise<string>;

@@ -5,9 +5,9 @@ import { basename, dirname, join, resolve } from "node:path";
 import {
   type AnswersScored,
   type CallResult,
-  type Endpoint,
   isLikelihoodRung,
   type JournalRecord,
+  type Judge,
   type Registry,
   replayStudy,
   type SampleResult,
@@ -22,6 +22,8 @@ import {
   withNewestScores,
 } from "../../core/mod.ts";
 import { findStudy, openedRecord } from "../lab/find_study.ts";
+import { isWritten, rubricScorer } from "../lab/judging/judged_tasks.ts";
+import { withRubric } from "../lab/judging/rubrics.ts";
 import { wireTasks } from "../lab/runner/task_data.ts";
 import { type CallRunner, refusal } from "../lab/runner/call_runner.ts";
 import { callSource } from "../lab/runner/source_closure.ts";
@@ -46,7 +48,9 @@ export interface AnswersToScore {
   /** Its knobs. */
   readonly params?: Readonly<Record<string, unknown>>;
   /** What a scorer asks that needs a judge. */
-  readonly judge?: Endpoint;
+  readonly judge?: Judge;
+  /** Further judges, whose majority counts. */
+  readonly panel?: readonly Judge[];
 }
 
 /** What scoring the answers of a trial on a rung again came to. */
@@ -95,7 +99,7 @@ function scorersOf(
       `Cannot score ${task} by ${scorer} as it asks a judge: name one by --judge-endpoint`,
     );
   }
-  return [wireScorer(found, { params: { ...own, ...params } }, wire.reported_metric)];
+  return [withRubric(wireScorer(found, { params: { ...own, ...params } }, wire.reported_metric))];
 }
 
 /** The samples files of a task that are of finished evaluations, the last of each trial and rung. */
@@ -223,7 +227,7 @@ async function scoreStudy(
     })),
     answers_path: verdicts,
     allow_unsafe_code: request.allow_unsafe_code,
-    ...(asked.judge === undefined ? {} : { judge: asked.judge }),
+    ...(asked.judge === undefined ? {} : { judge: asked.judge, panel: [...asked.panel ?? []] }),
   }, folder);
   const found: Omit<TrialScored, "beside_because">[] = [];
   const byScorer: FileScored[][] = scorers.map(() => []);
@@ -266,24 +270,49 @@ async function scoreStudy(
   return found.map((one) => ({ ...one, beside_because: beside.get(one.scorer) ?? null }));
 }
 
-/**
- * `scoreStudy` for a study of a lab, the latest where none is named; `plugins` are read beside those that
- * it began with.
- */
+/** Which answers of a study of a lab are scored again. */
+export interface StudyAnswersToScore extends Partial<AnswersToScore> {
+  /** Read beside those that the study began with. */
+  readonly plugins?: readonly string[];
+  /** By the judge: of the task, or of every task whose answers are written. */
+  readonly rescore?: boolean;
+}
+
+/** The tasks that are meant, with the scorer. */
+function tasksOf(
+  { task, rescore = false, ...answers }: StudyAnswersToScore,
+  { spec, request }: ReturnType<typeof openedRecord>,
+  registry: Registry,
+): AnswersToScore[] {
+  if (!rescore) {
+    if (task === undefined) throw new UsageError("Cannot score answers again without a task");
+    return [{ ...answers, task }];
+  }
+  const scorer = rubricScorer(registry).name;
+  if (task !== undefined) return [{ ...answers, task, scorer }];
+  const written = wireTasks(spec, registry, request, null).filter(isWritten);
+  if (written.length > 0) return written.map((one) => ({ ...answers, task: one.task, scorer }));
+  throw new UsageError("Cannot judge answers of this study as none of its tasks is written");
+}
+
+/** `scoreStudy` for a study of a lab, the latest where none is named. */
 export async function scoreInLab(
   opened: Opened,
   study: string | undefined,
-  { plugins = [], ...answers }: AnswersToScore & { readonly plugins?: readonly string[] },
+  { plugins = [], ...answers }: StudyAnswersToScore,
 ): Promise<TrialScored[]> {
   const { store: there, id } = await findStudy(await opened.store.current(), study);
-  const { request } = openedRecord(await there.journalOf(id), id);
+  const record = openedRecord(await there.journalOf(id), id);
+  const { request } = record;
   const more = { ...request, plugins: [...new Set([...request.plugins, ...plugins])] };
   const asked = await readRequest(opened.registry, more);
   const { tools, runner } = await checkedTools(opened, opened.stop.signal, id, asked);
   const { registry, timestamp } = tools;
   await using inUse = await opened.store.use();
-  return await scoreStudy(
-    { study_id: id, store: inUse.store, registry, runner, timestamp },
-    answers,
-  );
+  const found: TrialScored[] = [];
+  for (const one of tasksOf(answers, record, registry)) {
+    const own = { study_id: id, store: inUse.store, registry, runner, timestamp };
+    found.push(...await scoreStudy(own, one));
+  }
+  return found;
 }

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { Endpoint, RefusedTask } from "../../schemas/endpoint.ts";
+import { Judge } from "../../schemas/judge.ts";
 import { KnobValue } from "../../schemas/action.ts";
 import { CALL_OPTIONS } from "../../schemas/call_options.ts";
 import { EvictAfter } from "../../schemas/facts.ts";
@@ -39,7 +40,8 @@ export const evaluate = defineCall("evaluate", {
       ),
     }).nullable().describe("scores in this runtime, as its speed is measured; null: transformers"),
     endpoint: Endpoint.optional().describe("this server answers; artifact_dir is not read"),
-    judge: Endpoint.optional().describe("of scorers that ask one"),
+    judge: Judge.optional().describe("of scorers that ask one"),
+    panel: z.array(Judge).optional().describe("further judges, of which the majority counts"),
     chat_template: z.boolean().optional().describe("prompts stand in the model's chat template"),
     weights_dir: WeightsDir,
     original: z.strictObject({
@@ -79,5 +81,5 @@ export const evaluate = defineCall("evaluate", {
   of_trial: true,
   sampled: true,
   told_by_loop: true,
-  servers: ({ endpoint, judge }) => [endpoint, judge],
+  servers: ({ endpoint, judge, panel = [] }) => [endpoint, judge, ...panel],
 });

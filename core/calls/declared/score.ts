@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { Endpoint } from "../../schemas/endpoint.ts";
+import { Judge } from "../../schemas/judge.ts";
 import { Fidelity } from "../../schemas/fidelity.ts";
 import { WireTask } from "../../schemas/data/wire_task.ts";
 import { ScoredTask } from "../../schemas/scoring/scored.ts";
@@ -22,7 +22,8 @@ export const score = defineCall("score", {
       "what judges and sandboxes said, kept; null: nowhere",
     ),
     allow_unsafe_code: z.boolean().describe("programs that the model wrote run without a sandbox"),
-    judge: Endpoint.optional().describe("of scorers that ask one"),
+    judge: Judge.optional().describe("of scorers that ask one"),
+    panel: z.array(Judge).optional().describe("further judges, of which the majority counts"),
   },
   result: z.strictObject({
     files: z.array(
@@ -34,5 +35,5 @@ export const score = defineCall("score", {
     ),
   }),
   imports: "tasks",
-  servers: ({ judge }) => [judge],
+  servers: ({ judge, panel = [] }) => [judge, ...panel],
 });

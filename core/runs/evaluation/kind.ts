@@ -32,7 +32,8 @@ export const evaluation = defineKind("evaluation", plan, {
   },
   spec: (request, facts, plugins) =>
     evaluationSpec(request, request.evaluation.endpoint, facts, plugins),
-  asks: ({ evaluation: { configuration: _, ...asking } }) => asking,
+  asks: ({ evaluation: { configuration: _, rubric: __, ...asking } }) => asking,
+  rubric: ({ evaluation: { rubric } }) => rubric ?? null,
   drive: runEvaluation,
   choose: () => null,
 });

@@ -114,5 +114,9 @@ export const VerdictRow = z.strictObject({
   prompt_tokens: z.int().nullable().describe("null: its server does not say"),
   reply_tokens: z.int().nullable(),
   cost: z.number().nullable().describe("US dollars; null: nobody counts"),
+  obtained: z.enum(["asked", "mended", "asked_again", "rule"]).nullable().default(null).describe(
+    "read as it was asked for, mended once, asked again by a shorter prompt, or by the task's rule",
+  ),
+  cut_characters: z.int().nullable().default(null).describe("of what the judge was shown"),
 });
 export type VerdictRow = z.infer<typeof VerdictRow>;

@@ -101,10 +101,21 @@ const SamplingFields = z.strictObject({
   seed: z.int().nonnegative().default(42),
 });
 
+const price = z.number().nonnegative().optional().describe("US dollars for a million tokens");
+
 const Judge = z.strictObject({
   enabled: z.boolean().default(true),
   model: z.string().min(1).optional(),
   temperature: z.number().min(0).max(2).default(0),
+  base_url: z.string().min(1).optional().describe("the judge's server; default: JUDGE_BASE_URL"),
+  api: z.enum(["auto", "chat", "messages"]).optional(),
+  key_variable: z.string().regex(/^[A-Z][A-Z0-9_]*$/, "it must be the name of a variable")
+    .optional().describe("that holds its key; default: JUDGE_API_KEY"),
+  rubric: z.string().min(1).optional().describe(
+    "every written answer is judged by it; default: where a task says so",
+  ),
+  input_price: price,
+  output_price: price,
 });
 
 const Fields = z.strictObject({

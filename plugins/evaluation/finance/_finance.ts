@@ -6,18 +6,23 @@ interface Finance {
   readonly summary: string;
   /** Questions that are made: the kinds in turn. */
   readonly count: number;
+  /** By which a judge, where one is named, scores how an answer explains itself. */
+  readonly rubric?: string;
 }
 
 /**
  * Questions of `pare_backends/evaluation/finance`, whose answers are computed: a number is right within
  * 0.5 percent, whatever unit it is written in. Scores by kind of question are slices.
  */
-export function finance({ name, summary, count }: Finance): Task {
+export function finance({ name, summary, count, rubric }: Finance): Task {
   return defineTask({
     name,
     version: "1",
     summary,
-    scorers: [{ scorer: "close_number" }],
+    scorers: [
+      { scorer: "close_number" },
+      ...(rubric === undefined ? [] : [{ scorer: "rubric_judge", params: { rubric } }]),
+    ],
     lm_eval_task: null,
     definition: {
       output_type: "generate_until",

@@ -17,9 +17,10 @@ from pare_backends.evaluation.perplexity import ask_windows, windows
 from pare_backends.evaluation.samples_file import write_samples
 from pare_backends.evaluation.scoring.beside import Output, score_beside
 from pare_backends.evaluation.scoring.context import Surroundings
+from pare_backends.evaluation.scoring.judges import judge_openers
 from pare_backends.evaluation.scoring.programs import runnable
 from pare_backends.evaluation.scoring.summing import scored_outcome
-from pare_backends.evaluation.served.endpoint import Endpoint
+from pare_backends.evaluation.served.endpoint import Endpoint, Judge
 from pare_backends.evaluation.served.served_tasks import Refusals
 from pare_backends.evaluation.tasks.documents import load_documents
 from pare_backends.evaluation.tasks.lm_groups import group_measurements
@@ -61,7 +62,9 @@ class EvaluateRequest:
     allow_unsafe_code: bool = False
     """Programs that the model writes run without a sandbox."""
     endpoint: Endpoint | None = None
-    judge: Endpoint | None = None
+    judge: Judge | None = None
+    panel: list[Judge] = field(default_factory=list)
+    """Further judges, of which the majority counts."""
     chat_template: bool = False
     weights_dir: str | None = None
     """Of a setting: where its weights lie."""
@@ -91,8 +94,9 @@ def run(request: EvaluateRequest, report: Report) -> dict[str, Any]:
     refusals = Refusals()
     asked = _read(request, report, refusals)
     opened = _open(request, asked, report)
-    judge = _judge(request, asked, report)
-    around = Surroundings(report, opened.reader.answers, not request.allow_unsafe_code, judge)
+    judges = _judges(request, asked, report)
+    sandboxed = not request.allow_unsafe_code
+    around = Surroundings(report, opened.reader.answers, sandboxed, judges)
     with report.span("evaluate", library=True):
         measured = _measure(request, asked, opened, around, refusals)
     outcomes = [one.outcome for one in measured]
@@ -207,18 +211,15 @@ def _in_runtime(request: EvaluateRequest, opened: Opened, row: dict[str, Any]) -
     }
 
 
-def _judge(
+def _judges(
     request: EvaluateRequest, asked: Sequence[TaskRows], report: Report
-) -> Callable[[], ServedLM] | None:
-    """Opens the judge that was named; None: none was."""
-    if request.judge is None:
-        return None
-    if not any(one.judges for rows in asked for one in rows.task.scorers):
+) -> list[Callable[[], ServedLM]]:
+    """Opens the judges that were named; none: none was."""
+    judged = any(one.judges for rows in asked for one in rows.task.scorers)
+    if request.judge is not None and not judged:
         report.alert("judge_unused", "no task was measured whose answers the judge could read")
-    from pare_backends.evaluation.served.judge import judge_opener
-
     path = None if request.answers_path is None else Path(request.answers_path)
-    return judge_opener(request.judge, request.endpoint, path, report)
+    return judge_openers(request.judge, request.panel, request.endpoint, path, report)
 
 
 def _measure(
@@ -257,7 +258,7 @@ def _score_beside(
     output = Output(path.parent, path.stem, request.fidelity, device)
     for asked in [one.asked for one in measured if one.asked is not None]:
         for scorer in asked.task.scorers[1:]:
-            if scorer.judges and around.judge is None:
+            if scorer.judges and not around.judges:
                 continue
             with refusals.of(asked.task, also=("endpoint",)):
                 scored, failure = score_beside(asked, scorer, around, output)

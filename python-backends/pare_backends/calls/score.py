@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from pare_backends.evaluation.answers import Answers
 from pare_backends.evaluation.scoring.beside import Output, score_beside
 from pare_backends.evaluation.scoring.context import Surroundings
+from pare_backends.evaluation.scoring.judges import judge_openers
 from pare_backends.evaluation.scoring.kept import kept_answers
 from pare_backends.evaluation.scoring.programs import runnable
 from pare_backends.evaluation.scoring.protocol import named_part
-from pare_backends.evaluation.served.endpoint import Endpoint
+from pare_backends.evaluation.served.endpoint import Judge
 from pare_backends.evaluation.served.served_tasks import Refusals
 from pare_backends.evaluation.tasks.documents import load_documents
 from pare_backends.evaluation.tasks.wire_task import WireScorer, WireTask
@@ -40,7 +41,9 @@ class ScoreRequest:
     answers_path: str | None
     """What judges and sandboxes said, kept; None: nowhere."""
     allow_unsafe_code: bool
-    judge: Endpoint | None = None
+    judge: Judge | None = None
+    panel: list[Judge] = field(default_factory=list)
+    """Further judges, of which the majority counts."""
 
 
 def run(request: ScoreRequest, report: Report) -> dict[str, Any]:
@@ -51,12 +54,8 @@ def run(request: ScoreRequest, report: Report) -> dict[str, Any]:
     runnable([asking], request.allow_unsafe_code, report, Refusals())
     documents = None if task.window_tokens is not None else load_documents(task)
     path = None if request.answers_path is None else Path(request.answers_path)
-    judge = None
-    if request.judge is not None:
-        from pare_backends.evaluation.served.judge import judge_opener
-
-        judge = judge_opener(request.judge, None, path, report)
-    around = Surroundings(report, Answers(path), not request.allow_unsafe_code, judge)
+    judges = judge_openers(request.judge, request.panel, None, path, report)
+    around = Surroundings(report, Answers(path), not request.allow_unsafe_code, judges)
     found: list[list[dict[str, Any]]] = []
     with report.span("score"):
         for number, one in enumerate(request.files):

@@ -7,13 +7,13 @@ import { wireTasks } from "../../../tracker/lab/runner/task_data.ts";
 import { discoverPlugins } from "../../../tracker/lab/discover.ts";
 import { evaluationFiles } from "../../fixtures/evaluation_files.ts";
 
-const { scorer } = await discoverPlugins();
+const { scorer, scorers } = await discoverPlugins();
 
 /** The definition of a task as the worker gets it. */
 function definition(task: Task, more: Partial<StudyRequestInput>): Record<string, unknown> {
   const request = StudyRequest.parse({ model_name: "demo", dataset: task.name, ...more });
   const spec = { tasks: [{ task: task.name }] } as unknown as Spec; // nothing else of it is read
-  const [wire] = wireTasks(spec, { tasks: [task], scorer }, request, null);
+  const [wire] = wireTasks(spec, { tasks: [task], scorer, scorers }, request, null);
   assert.ok(wire?.definition);
   return wire.definition;
 }

@@ -41,7 +41,7 @@ export function withRunOptions(command: Command): Command {
 
 /** What an evaluation takes beside the options of its study. */
 export function withEndpoint(command: Command): Command {
-  return command.optionsGroup("The server that is asked, and the judge:")
+  const asked = command.optionsGroup("The server that is asked, and the judge:")
     .option("--config <file>", "datasets and sampling as YAML, or quick, medium, large")
     .option("--endpoint <url>", "an OpenAI-compatible server; default: OPENAI_BASE_URL")
     .option("--served-model <name>", "the server's name of the model; default: LLM_MODEL")
@@ -50,10 +50,21 @@ export function withEndpoint(command: Command): Command {
     .option("--concurrency <n>", "requests at a time; default: 4")
     .option("--timeout <seconds>", "for one whole answer of the server; default: 300")
     .option("--patience <time>", "for a busy server to have room again; default: 10m")
-    .option("--judge-endpoint <url>", "a server that judges TruthfulQA's generated answers")
-    .option("--judge-model <name>", "the judge's name on that server")
-    .option("--judge-chat", "ask the judge by /chat/completions, as an instructed model wants")
     .option("--chat-template", "put every prompt in the model's chat template");
+  return withJudge(asked);
+}
+
+/** What a command that has answers judged takes. */
+export function withJudge(command: Command): Command {
+  return command
+    .option("--judge <rubric>", "judge every written answer by this rubric: a name or a YAML file")
+    .option("--judge-endpoint <url>", "a server that judges; several judge by majority", collect)
+    .option("--judge-model <name>", "the judge's name on that server; may be repeated", collect)
+    .option("--judge-chat", "ask the judge by /chat/completions alone")
+    .option(
+      "--judge-price <in,out>",
+      "dollars for a million tokens read and written, for the cost",
+    );
 }
 
 export function withStore(command: Command): Command {

@@ -3,13 +3,15 @@ import { resolve } from "node:path";
 import process from "node:process";
 import { baseUrl, type StudyRequestInput, UsageError } from "../../../core/mod.ts";
 import type { Configuration } from "../../../core/runs/evaluation/configuration.ts";
+import type { EvaluationConfig } from "../../../core/serving/evaluation/evaluation_config.ts";
 import { parseDuration, parsePositive, parseWhole } from "../../ground/terminal/parse_values.ts";
 import { runStudyCommand, type StudyCommandOptions } from "./run.ts";
 import type { ConfiguredEvaluation } from "../input/configured_evaluation.ts";
+import { type JudgeOptions, judgesAsked } from "../input/judge_options.ts";
 import { studyFromOptions } from "../input/study_document.ts";
 
 /** Options of `pare evaluate`, as commander hands them over. */
-export interface EvaluateOptions extends StudyCommandOptions {
+export interface EvaluateOptions extends StudyCommandOptions, JudgeOptions {
   endpoint?: string;
   servedModel?: string;
   tokenizer?: string;
@@ -17,9 +19,6 @@ export interface EvaluateOptions extends StudyCommandOptions {
   concurrency?: string;
   timeout?: string;
   patience?: string;
-  judgeEndpoint?: string;
-  judgeModel?: string;
-  judgeChat?: boolean;
   chatTemplate?: boolean;
   /** A YAML file, or a preset by name. */
   config?: string;
@@ -63,20 +62,6 @@ function endpointOf(options: EvaluateOptions, variables: Variables) {
   };
 }
 
-/** The judge that was named; undefined: none was. */
-export function judgeOf(options: EvaluateOptions) {
-  if (options.judgeEndpoint === undefined) {
-    refuseWithout(options, "judge-endpoint", ["judgeModel", "judgeChat"]);
-    return undefined;
-  }
-  return {
-    base_url: baseUrl(options.judgeEndpoint),
-    model: options.judgeModel ?? null,
-    api: options.judgeChat === true ? "chat" as const : "auto" as const,
-    ...patience(options),
-  };
-}
-
 function patience({ concurrency, timeout, patience }: EvaluateOptions) {
   return {
     ...(concurrency === undefined
@@ -104,9 +89,9 @@ export function evaluationFromOptions(
   variables: Variables,
   configured: Partial<StudyRequestInput> = {},
   configuration?: Configuration,
+  llm_eval?: EvaluationConfig["llm_eval"],
 ) {
   const endpoint = endpointOf(options, variables);
-  const judge = judgeOf(options);
   const model = endpoint === undefined
     ? options.model
     : endpoint.model ?? hostOf(endpoint.base_url);
@@ -125,7 +110,7 @@ export function evaluationFromOptions(
     ...configured,
     evaluation: {
       ...(endpoint === undefined ? {} : { endpoint }),
-      ...(judge === undefined ? {} : { judge }),
+      ...judgesAsked(options, patience(options), llm_eval?.enabled === true ? llm_eval : {}),
       chat_template: options.chatTemplate ?? false,
       ...(configuration === undefined ? {} : { configuration }),
     },
@@ -173,14 +158,19 @@ export async function evaluateCommand(options: EvaluateOptions): Promise<void> {
   const found = configuredEvaluation(config, tasks.map(({ name }) => name));
   console.error(found.said);
   const { timeout_seconds, llm_eval } = found.config;
-  const judged = asked.judgeEndpoint !== undefined && llm_eval?.model !== undefined;
-  if (llm_eval?.enabled === true && asked.judgeEndpoint === undefined) {
-    console.error("note: llm_eval asks for a judge; without --judge-endpoint rules alone score");
+  const base_url = llm_eval?.base_url ?? process.env["JUDGE_BASE_URL"];
+  const judging = llm_eval === undefined
+    ? undefined
+    : { ...llm_eval, ...(base_url === undefined || base_url === "" ? {} : { base_url }) };
+  if (judging?.enabled === true && asked.judgeEndpoint === undefined && !judging.base_url) {
+    console.error(
+      "note: llm_eval asks for a judge and none is named (--judge-endpoint, JUDGE_BASE_URL or " +
+        "llm_eval.base_url): rules alone score",
+    );
   }
   const settled: EvaluateOptions = {
     timeout: String(timeout_seconds),
     ...asParticipant(asked, found.participant),
-    ...(judged ? { judgeModel: llm_eval.model! } : {}),
     ...asked,
   };
   const request = evaluationFromOptions(
@@ -188,6 +178,7 @@ export async function evaluateCommand(options: EvaluateOptions): Promise<void> {
     Deno.env.toObject(),
     found.study,
     found.configuration,
+    judging,
   );
   await runStudyCommand({ ...settled, yes: true }, (lab) => lab.open(request));
 }

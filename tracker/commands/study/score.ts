@@ -1,22 +1,20 @@
-import { Endpoint, UsageError } from "../../../core/mod.ts";
+import { Judge, UsageError } from "../../../core/mod.ts";
 import { createLiveView, standardScreen } from "../../show/terminal/live_view.ts";
 import { textTable } from "../../show/terminal/table.ts";
 import { number } from "../../show/view/number_text.ts";
 import { openLab } from "../../session/lab.ts";
 import type { TrialScored } from "../../session/score_study.ts";
 import type { Figure } from "../../lab/scoring/score_differences.ts";
-import { judgeOf } from "./evaluate.ts";
+import { type JudgeOptions, judgesAsked } from "../input/judge_options.ts";
 
 /** What `pare score` may be told. */
-export interface ScoreCommandOptions {
+export interface ScoreCommandOptions extends JudgeOptions {
   store?: string;
-  task: string;
+  task?: string;
+  rescore?: boolean;
   scorer?: string;
   param?: string[];
   plugin?: string[];
-  judgeEndpoint?: string;
-  judgeModel?: string;
-  judgeChat?: boolean;
   json?: boolean;
 }
 
@@ -119,18 +117,29 @@ export async function scoreCommand(
   options: ScoreCommandOptions,
 ): Promise<void> {
   const screen = createLiveView(standardScreen(), () => Date.now());
-  const judge = judgeOf(options);
+  const { judge, panel = [], rubric } = judgesAsked(options);
+  const rescore = options.rescore === true || rubric !== undefined;
+  if (rescore && (judge === undefined || options.scorer !== undefined)) {
+    throw new UsageError(
+      "Cannot judge kept answers without --judge-endpoint URL, or by a --scorer: --judge names a rubric",
+    );
+  }
+  if (options.task === undefined && !rescore) {
+    throw new UsageError("Cannot score without --task NAME (or --rescore, of all that is written)");
+  }
   await using lab = await openLab({
     onSetup: (line) => screen.progressLine(line),
     onEvent: screen.onEvent,
     ...(options.store === undefined ? {} : { store: options.store }),
   });
   const rows = await lab.score(study, {
-    task: options.task,
-    params: paramsOf(options.param ?? []),
+    ...(options.task === undefined ? {} : { task: options.task }),
+    params: { ...paramsOf(options.param ?? []), ...(rubric === undefined ? {} : { rubric }) },
+    rescore,
     plugins: options.plugin ?? [],
     ...(options.scorer === undefined ? {} : { scorer: options.scorer }),
-    ...(judge === undefined ? {} : { judge: Endpoint.parse(judge) }),
+    ...(judge === undefined ? {} : { judge: Judge.parse(judge) }),
+    panel: panel.map((one) => Judge.parse(one)),
   });
   screen.finish();
   if (options.json === true) {

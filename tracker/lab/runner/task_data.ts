@@ -2,6 +2,7 @@ import { existsSync, statSync } from "node:fs";
 import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import {
+  kindOf,
   lengthsOf,
   type Registry,
   type RunRequest,
@@ -11,6 +12,7 @@ import {
   type WireTask,
   wireTask,
 } from "../../../core/mod.ts";
+import { asJudged } from "../judging/judged_tasks.ts";
 
 /** Where a task's data lie on this machine; null: lm-eval fetches or caches them itself. */
 export function dataPath(task: Task, request: RunRequest): string | null {
@@ -53,7 +55,7 @@ export function withoutData(
 /** The study's tasks as the Python half takes them. `tokenizer_dir`: of the model that is asked them. */
 export function wireTasks(
   spec: Pick<Spec, "tasks">,
-  { tasks, scorer }: Pick<Registry, "tasks" | "scorer">,
+  { tasks, scorers, scorer }: Pick<Registry, "tasks" | "scorers" | "scorer">,
   request: RunRequest,
   tokenizer_dir: string | null,
 ): WireTask[] {
@@ -62,7 +64,8 @@ export function wireTasks(
     if (task === undefined) throw new UsageError(`Cannot find task ${plan.task} of this study`);
     const made = lengthsOf(task) === null ? {} : { tokenizer_dir };
     const wire = { ...wireTask(task, dataPath(task, request), scorer), ...made };
-    return task.runs_code === true ? drawn(wire, request) : wire;
+    const judged = asJudged(wire, kindOf(request).rubric(request), { scorers });
+    return task.runs_code === true ? drawn(judged, request) : judged;
   });
 }
 

@@ -45,6 +45,8 @@ function apart(kept: KeptSample): { sample: SampleResult; verdicts: VerdictRow[]
     prompt_tokens: null,
     reply_tokens: null,
     cost: null,
+    obtained: null,
+    cut_characters: null,
   });
   const verdicts = [
     verdict("truth", truthful, truthful_reply),

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Literal
 
+Obtained = Literal["asked", "mended", "asked_again", "rule"]
+"""How a score of a judge was come by: read as it was asked for, mended once, asked for again by a
+shorter prompt, or by the task's own rule as nothing could be read."""
 OWN = "own"
 """The first metric that a scorer declares, whatever a task calls it."""
 
@@ -51,6 +55,10 @@ class Verdict:
     reply_tokens: int | None = None
     cost: float | None = None
     """US dollars; None: nobody counts."""
+    obtained: Obtained | None = None
+    """None: of a judge that is asked for a word."""
+    cut_characters: int | None = None
+    """Of question, reference and answer, as the judge was shown them."""
 
 
 @dataclass(frozen=True)

@@ -27,8 +27,9 @@ class Surroundings:
     """What judges and sandboxes said before, so that nothing is asked twice."""
     sandboxed: bool = True
     """Programs that a model wrote run in a sandbox alone."""
-    judge: Callable[[], ServedLM] | None = None
-    """Opens the model that judges; None: none was named."""
+    judges: Sequence[Callable[[], ServedLM]] = ()
+    """Each opens a model that judges, the first the one that is asked where one is; none: none was
+    named."""
 
 
 @dataclass(frozen=True)
@@ -49,12 +50,16 @@ class Scoring:
         return {} if self.task.window_tokens is not None else self.documents.rows[number]
 
     def judge(self) -> ServedLM:
-        """The model that judges. Raises `CallFailure` where none was named."""
-        if self.around.judge is None:
+        """The model that judges alone. Raises `CallFailure` where none was named."""
+        return self.judges()[0]
+
+    def judges(self) -> list[ServedLM]:
+        """All that judge. Raises `CallFailure` where none was named."""
+        if not self.around.judges:
             raise CallFailure(
                 "bad_input",
                 f"Cannot score {self.task.task} by {self.scorer.scorer}: it asks a judge, and none"
                 " is named",
                 hint="Name a server by --judge-endpoint",
             )
-        return self.around.judge()
+        return [opened() for opened in self.around.judges]

@@ -19,9 +19,9 @@ SCORES = {
 }
 VERDICTS = {
     **dict.fromkeys((*OF_SAMPLE, "question", "judge", "prompt_hash"), "string"),
-    **dict.fromkeys(("rubric_version", "verdict", "reply"), "string"),
+    **dict.fromkeys(("rubric_version", "verdict", "reply", "obtained"), "string"),
     **dict.fromkeys(("score", "cost"), "float64"),
-    **dict.fromkeys(("prompt_tokens", "reply_tokens"), "int32"),
+    **dict.fromkeys(("prompt_tokens", "reply_tokens", "cut_characters"), "int32"),
 }
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 from pare_backends.evaluation.asked import AskedTask
 from pare_backends.evaluation.outcome import BesideScore, SampleResult, SliceScore, TaskOutcome
-from pare_backends.evaluation.scoring.answer import Score
+from pare_backends.evaluation.scoring.answer import Score, Verdict
 from pare_backends.evaluation.scoring.context import Scoring, Surroundings
 from pare_backends.evaluation.scoring.protocol import named_part, scorer_part
 from pare_backends.evaluation.scoring.scorer import module_of, score_answers
@@ -235,13 +236,26 @@ def _slice_row(whole: dict[str, Any], part: SliceScore) -> dict[str, Any]:
 def _method(scoring: Scoring, scores: Sequence[Score], scored: int) -> str:
     scorer = scoring.scorer
     verdicts = [one for score in scores for one in score.verdicts]
-    judges = ", ".join(dict.fromkeys(one.judge for one in verdicts))
-    prompts = ", ".join(dict.fromkeys(str(one.prompt_hash) for one in verdicts))
-    said = f"scored by {scorer.scorer} {scorer.version}"
-    if verdicts:
-        said += f", judge {judges}, prompts {prompts}"
+    said = f"scored by {scorer.scorer} {scorer.version}" + (_judged(verdicts) if verdicts else "")
     left = len(scores) - scored
     return said + (f"; {left} of {len(scores)} samples could not be scored" if left else "")
+
+
+def _judged(verdicts: Sequence[Verdict]) -> str:
+    """Who judged, by what, and how many verdicts are none of the first reply's."""
+    judges = ", ".join(dict.fromkeys(one.judge for one in verdicts))
+    rubrics = list(dict.fromkeys(one.rubric_version for one in verdicts if one.rubric_version))
+    if rubrics:
+        by = f"rubric {verdicts[0].question.split(',')[0]} {', '.join(rubrics)}"
+    else:
+        by = "prompts " + ", ".join(dict.fromkeys(str(one.prompt_hash) for one in verdicts))
+    ways = Counter(one.obtained for one in verdicts if one.obtained not in (None, "asked"))
+    named = {"mended": "mended", "asked_again": "asked again", "rule": "by the task's rule"}
+    told = [f"{count} {named[str(way)]}" for way, count in sorted(ways.items(), key=str)]
+    cut = sum(1 for one in verdicts if one.cut_characters)
+    told += [f"{cut} of a cut text"] if cut else []
+    of = f"; of {len(verdicts)} verdicts {', '.join(told)}" if told else ""
+    return f", judge {judges}, {by}{of}"
 
 
 def nothing_scored(scoring: Scoring, scores: Sequence[Score]) -> CallFailure:

@@ -28,6 +28,21 @@ class Endpoint:
     """Sent besides; none of them is a key."""
 
 
+JUDGE_KEY_VARIABLE = "JUDGE_API_KEY"
+
+
+@dataclass(frozen=True)
+class Judge(Endpoint):
+    """A model that judges, as in `core/schemas/judge.ts`."""
+
+    key_variable: str = JUDGE_KEY_VARIABLE
+    temperature: float = 0.0
+    seed: int = 0
+    input_price: float | None = None
+    """US dollars for a million tokens that it reads; None: not known."""
+    output_price: float | None = None
+
+
 def key_of_environment(variable: str = KEY_VARIABLE) -> str | None:
     """The key that a variable holds; None where it is not set or empty."""
     return os.environ.get(variable) or None

@@ -9,20 +9,20 @@ from urllib.parse import urlsplit
 
 from pare_backends.evaluation.answers import Answers
 from pare_backends.evaluation.served.client import ServedClient
-from pare_backends.evaluation.served.endpoint import Endpoint, key_of_environment
+from pare_backends.evaluation.served.endpoint import Endpoint, Judge, key_of_environment
 from pare_backends.evaluation.served.model import ServedLM
 from pare_backends.progress import Report
 
 
 def judge_opener(
-    judge: Endpoint, endpoint: Endpoint | None, answers_path: Path | None, report: Report
+    judge: Judge, endpoint: Endpoint | None, answers_path: Path | None, report: Report
 ) -> Callable[[], ServedLM]:
     """Opens the judge, once; what it says is kept as a served model's answers are."""
 
     @functools.cache
     def opened() -> ServedLM:
         key = key_of_judge(judge, endpoint)
-        client = ServedClient(judge, key, None, "JUDGE_API_KEY", report.waiting)
+        client = ServedClient(judge, key, None, judge.key_variable, report.waiting)
         model = ServedLM(client, None, report, Answers(answers_path))
         model.label = "judge"
         return model
@@ -30,10 +30,10 @@ def judge_opener(
     return opened
 
 
-def key_of_judge(judge: Endpoint, endpoint: Endpoint | None) -> str | None:
-    """JUDGE_API_KEY; that of the evaluated endpoint only where the judge is on the same server: a
-    key is not sent to anyone else."""
-    own = key_of_environment("JUDGE_API_KEY")
+def key_of_judge(judge: Judge, endpoint: Endpoint | None) -> str | None:
+    """That of its own variable; that of the evaluated endpoint only where the judge is on the same
+    server: a key is not sent to anyone else."""
+    own = key_of_environment(judge.key_variable)
     if own is not None or endpoint is None:
         return own
     same = urlsplit(judge.base_url)[:2] == urlsplit(endpoint.base_url)[:2]

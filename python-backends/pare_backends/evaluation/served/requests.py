@@ -34,7 +34,7 @@ def echo(client: ServedClient, prompt: Prompt) -> Echo:
     """The prompt's own log-probabilities, with one token more. Raises `Unlike` where the server
     gives anything else."""
     body = {"prompt": prompt, "max_tokens": 1, "temperature": 0, "echo": True, "logprobs": 1}
-    choice = _choice(client, client.post("/completions", body))
+    choice = only_choice(client, client.post("/completions", body))
     found = choice.get("logprobs")
     if not isinstance(found, dict) or not isinstance(found.get("token_logprobs"), list):
         raise Unlike("it answers without log-probabilities (logprobs is missing)")
@@ -118,7 +118,7 @@ def generate(
     than the prompt's tokens, where they are known."""
     body = {"prompt": prompt, **_decoding(max_tokens, stop, options)}
     answer = client.post("/completions", body)
-    choice = _choice(client, answer)
+    choice = only_choice(client, answer)
     _require_whole(client, answer, choice, prompt_tokens, max_tokens)
     _note_usage(client, prompt, answer)
     return _text_of(client, choice.get("text"))
@@ -137,7 +137,7 @@ def chat(
     messages = [{"role": "user", "content": prompt}]
     body = {"messages": messages, **_decoding(max_tokens, stop, options)}
     answer = client.post("/chat/completions", body)
-    choice = _choice(client, answer)
+    choice = only_choice(client, answer)
     _require_whole(client, answer, choice, prompt_tokens, max_tokens)
     _note_usage(client, prompt, answer)
     message = choice.get("message")
@@ -157,17 +157,18 @@ def _decoding(max_tokens: int, stop: list[str], options: dict[str, Any]) -> dict
 def prompt_tokens(client: ServedClient, prompt: Prompt) -> int | None:
     """Tokens that the server counts in a prompt; None: it does not say."""
     body = {"prompt": prompt, **_decoding(1, [], {})}
-    return _count(client.post("/completions", body), "prompt_tokens")
+    return count_of(client.post("/completions", body), "prompt_tokens")
 
 
-def _count(answer: dict[str, Any], name: str) -> int | None:
+def count_of(answer: dict[str, Any], name: str) -> int | None:
+    """Tokens that the server counts, such as prompt_tokens; None: it does not say."""
     usage = answer.get("usage")
     count = usage.get(name) if isinstance(usage, dict) else None
     return count if isinstance(count, int) else None
 
 
 def _note_usage(client: ServedClient, prompt: Prompt, answer: dict[str, Any]) -> None:
-    read, written = _count(answer, "prompt_tokens"), _count(answer, "completion_tokens")
+    read, written = count_of(answer, "prompt_tokens"), count_of(answer, "completion_tokens")
     if isinstance(prompt, str) and read is not None and written is not None:
         client.usage[prompt] = (read, written)
 
@@ -180,7 +181,8 @@ def _text_of(client: ServedClient, text: Any) -> str:
     return text
 
 
-def _choice(client: ServedClient, answer: dict[str, Any]) -> dict[str, Any]:
+def only_choice(client: ServedClient, answer: dict[str, Any]) -> dict[str, Any]:
+    """The first of its choices. Raises `CallFailure` where it has none."""
     choices = answer.get("choices")
     if isinstance(choices, list) and choices and isinstance(choices[0], dict):
         return choices[0]
@@ -202,7 +204,7 @@ def _require_whole(
 ) -> None:
     """A server of a short context cuts silently: the counts tell. One token less may be the one
     that begins a text, which not every server puts there."""
-    written, read = _count(answer, "completion_tokens"), _count(answer, "prompt_tokens")
+    written, read = count_of(answer, "completion_tokens"), count_of(answer, "prompt_tokens")
     if choice.get("finish_reason") == "length" and written is not None and written < max_tokens:
         raise _cut(client, f"its answer after {written} tokens of {max_tokens} asked for")
     if prompt_tokens is not None and read is not None and read < prompt_tokens - 1:

@@ -62,6 +62,11 @@ class Refused(CallFailure):
         self.said = said
 
 
+class Unusable(CallFailure):
+    """A reply came that is none: longer than what was asked for can take, or unreadable. Another
+    question may well be answered."""
+
+
 @dataclass(frozen=True)
 class Trouble(Exception):
     """Why a try failed that may be made again."""
@@ -178,12 +183,12 @@ class Transport:
         except TooSlow as slow:
             raise Trouble(self._too_slow(slow)) from None
         except TooLong:
-            raise self._cannot(
+            raise self._unusable(
                 f"its answer to {path} is longer than {largest_reply(body) / 1e6:.1f} MB, more "
                 "than what was asked for can take"
             ) from None
         except Unreadable as error:
-            raise self._cannot(f"its answer cannot be read: {error}") from None
+            raise self._unusable(f"its answer cannot be read: {error}") from None
         except Ended:
             raise self._were_ended() from None
         except httpx.InvalidURL as error:
@@ -286,6 +291,9 @@ class Transport:
 
     def _cannot(self, why: str, hint: str | None = None) -> CallFailure:
         return CallFailure("endpoint", f"Cannot evaluate on {self.base_url}: {why}", hint=hint)
+
+    def _unusable(self, why: str) -> CallFailure:
+        return Unusable("endpoint", f"Cannot evaluate on {self.base_url}: {why}")
 
     def _too_slow(self, slow: TooSlow) -> str:
         if slow.received is None:

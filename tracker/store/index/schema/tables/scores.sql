@@ -34,6 +34,6 @@ CREATE TABLE verdicts (
   scorer VARCHAR NOT NULL, scorer_version VARCHAR NOT NULL, position BIGINT,
   question VARCHAR NOT NULL, judge VARCHAR NOT NULL, prompt_hash VARCHAR, rubric_version VARCHAR,
   verdict VARCHAR, score DOUBLE, reply VARCHAR, prompt_tokens BIGINT, reply_tokens BIGINT,
-  cost DOUBLE
+  cost DOUBLE, obtained VARCHAR, cut_characters BIGINT
 );
 COMMENT ON TABLE verdicts IS 'what a judge said to one question about one answer';
