@@ -7,7 +7,7 @@ import type { StudyInput, StudyPorts, StudyResult } from "../loop/study_input.ts
 import type { Artifact } from "../schemas/artifact.ts";
 import type { Endpoint } from "../schemas/endpoint.ts";
 import type { Facts } from "../schemas/facts.ts";
-import type { Judge } from "../schemas/judge.ts";
+import type { Judge } from "../schemas/scoring/judge.ts";
 import type { StopReason } from "../schemas/journal.ts";
 import { RunRequest } from "../schemas/request.ts";
 import type { Rubric } from "../schemas/scoring/rubric.ts";

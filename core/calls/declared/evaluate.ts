@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { Endpoint, RefusedTask } from "../../schemas/endpoint.ts";
-import { Judge } from "../../schemas/judge.ts";
+import { Judge } from "../../schemas/scoring/judge.ts";
 import { KnobValue } from "../../schemas/action.ts";
 import { CALL_OPTIONS } from "../../schemas/call_options.ts";
 import { EvictAfter } from "../../schemas/facts.ts";

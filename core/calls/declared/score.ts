@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { Judge } from "../../schemas/judge.ts";
+import { Judge } from "../../schemas/scoring/judge.ts";
 import { Fidelity } from "../../schemas/fidelity.ts";
 import { WireTask } from "../../schemas/data/wire_task.ts";
 import { ScoredTask } from "../../schemas/scoring/scored.ts";

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { Endpoint } from "../../schemas/endpoint.ts";
-import { Judge } from "../../schemas/judge.ts";
+import { Judge } from "../../schemas/scoring/judge.ts";
 import { Rubric } from "../../schemas/scoring/rubric.ts";
 import { Configuration } from "./configuration.ts";
 

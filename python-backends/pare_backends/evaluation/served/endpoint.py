@@ -33,9 +33,17 @@ JUDGE_KEY_VARIABLE = "JUDGE_API_KEY"
 
 @dataclass(frozen=True)
 class Judge(Endpoint):
-    """A model that judges, as in `core/schemas/judge.ts`."""
+    """A model that judges, as in `core/schemas/scoring/judge.ts`; its key is another one."""
 
+    base_url: str
+    model: str | None = None
+    tokenizer_dir: str | None = None
+    api: Literal["auto", "chat", "messages"] = "auto"
+    concurrency: int = 4
+    timeout_seconds: float = 300.0
+    patience_seconds: float = 600.0
     key_variable: str = JUDGE_KEY_VARIABLE
+    headers: dict[str, str] = field(default_factory=dict)
     temperature: float = 0.0
     seed: int = 0
     input_price: float | None = None

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { Endpoint } from "./endpoint.ts";
+import { Endpoint } from "../endpoint.ts";
 
 const price = z.number().nonnegative().optional();
 
