@@ -135,6 +135,7 @@ export { ledgerOf } from "./runs/stages/choice.ts";
 export { stagesPlan } from "./runs/stages/kind.ts";
 export * from "./schemas/rules.ts";
 export * from "./schemas/scoring/judge.ts";
+export * from "./schemas/scoring/judge_checked.ts";
 export * from "./schemas/scoring/rubric.ts";
 export * from "./schemas/scoring/scored.ts";
 export * from "./schemas/scoring/wire_scorer.ts";

@@ -20,6 +20,7 @@ const AT_ANY_TIME: ReadonlySet<string> = new Set([
   "reproduced",
   "scored",
   "scored_again",
+  "judge_checked",
 ]);
 
 /** A trial that was opened and never closed: the process ended under it. */

@@ -17,6 +17,7 @@ import {
   Proposed,
 } from "./proposal.ts";
 import { type RunRequest, StudyLimits } from "./request.ts";
+import { JudgeChecked } from "./scoring/judge_checked.ts";
 import { AnswersScored, ScoredAgain } from "./scoring/scored.ts";
 import { Spec } from "./spec.ts";
 import { StageDecision } from "./stages/decision.ts";
@@ -291,6 +292,7 @@ const RECORDS = [
   MixesCompared,
   AnswersScored,
   ScoredAgain,
+  JudgeChecked,
   Points,
   LoadMeasured,
 ] as const;

@@ -19,6 +19,11 @@ export const ScoredTask = z.strictObject({
   measurements: z.array(Measurement),
   scores: Beside.describe("Parquet of ScoreRow"),
   verdicts: Beside.nullable().describe("Parquet of VerdictRow; null: no judge was asked"),
+  judged: z.strictObject({
+    judges: z.array(z.string()).min(1).describe("as their servers name them"),
+    rubric: z.string().nullable(),
+    rubric_version: z.string().nullable(),
+  }).nullable().optional().describe("by whom; null or absent: no judge was asked, or long ago"),
 });
 export type ScoredTask = z.infer<typeof ScoredTask>;
 

@@ -61,7 +61,7 @@ Deno.test("Each file of the schema is applied, and each view is in the one file 
 
 /** Names that mean something else in one table or view; every other column means the same everywhere. */
 const OWN = (
-  "action_index artifact_id baseline context_tokens contribution decision depth difference effect evidence exact fidelity from_value interval_low kept_tokens kind kl kv_bytes latency_ms latency_ratio maximum mean message method metric minimum n name number outcome params parent_id part phase rank recipe recommended samples score scorer seconds seed size_bytes source study_id to_value tokens trial_id trials unit value verdict weight"
+  "action_index against alpha artifact_id baseline context_tokens contribution decision depth difference effect evidence exact fidelity from_value interval_low kept_tokens kind kl kv_bytes latency_ms latency_ratio maximum mean message method metric minimum n name number outcome params parent_id part phase rank recipe recommended samples score scorer seconds seed size_bytes source study_id to_value tokens trial_id trials unit value verdict weight"
 ).split(" ");
 
 Deno.test("Every column says what it means, once for its name, and otherwise only where it means otherwise", async () => {

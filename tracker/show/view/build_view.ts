@@ -31,6 +31,7 @@ import {
   withNewestScores,
   yardstickFor,
 } from "../../../core/mod.ts";
+import { judgedFigures } from "../judging/judged_figures.ts";
 import type { Alert, StudyView } from "./study_view.ts";
 import { qualityDifferences } from "./quality_differences.ts";
 import { type QualityDifference, trialRows } from "./trial_rows.ts";
@@ -188,6 +189,7 @@ export async function buildView(
     ...evidence,
     protocol_parts: baseline === undefined ? {} : partsOf(study, baseline.trial_id),
     scored_again: study.scored_again,
+    judged: judgedFigures(records),
     caches_timed: records.filter((record) => record.type === "caches_timed"),
     elsewhere: study.elsewhere,
     stage_decisions: study.stage_decisions,

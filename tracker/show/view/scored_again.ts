@@ -1,4 +1,5 @@
 import { kindOf, type ScoredAgain } from "../../../core/mod.ts";
+import { judgeNotes } from "../judging/judged_figures.ts";
 import type { StudyView } from "./study_view.ts";
 
 /** A scoring of answers that were kept, as a page tells it. */
@@ -37,11 +38,11 @@ export function scoringNotes(scorings: readonly ScoringNote[], decides: boolean)
 
 /** What is to be said beside the figures of a study: what its front is of, and what was scored again. */
 export function figureNotes(
-  { front_note, scored_again, request }: Pick<
+  { front_note, scored_again, judged, request }: Pick<
     StudyView,
-    "front_note" | "scored_again" | "request"
+    "front_note" | "scored_again" | "judged" | "request"
   >,
 ): string[] {
   const scorings = scoringNotes(scored_again, kindOf(request).needs.front);
-  return [...(front_note === null ? [] : [front_note]), ...scorings];
+  return [...(front_note === null ? [] : [front_note]), ...scorings, ...judgeNotes(judged)];
 }

@@ -14,6 +14,7 @@ import type {
   StageDecision,
   TaskComparison,
 } from "../../../core/mod.ts";
+import type { JudgedFigure } from "../judging/judged_figures.ts";
 import type { TrialRow } from "./trial_rows.ts";
 
 export type Alert = Extract<JournalRecord, { type: "alert" }>;
@@ -38,6 +39,8 @@ export interface StudyView {
   protocol_parts: Readonly<Record<string, Readonly<Record<string, string>>>>;
   /** Answers that were scored again, in order: figures are of the newest scores, decisions are not. */
   scored_again: readonly ScoredAgain[];
+  /** Figures that judges made, each with what its judge was found to be. */
+  judged: readonly JudgedFigure[];
   /** Settings of a runtime's cache that were measured, in order. */
   caches_timed: readonly Extract<JournalRecord, { type: "caches_timed" }>[];
   /** Timings of its trials in other runtimes than its own. */

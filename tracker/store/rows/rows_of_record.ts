@@ -15,6 +15,7 @@ import {
 import { PROTOCOL_TABLES, protocolRows } from "./protocol_rows.ts";
 import { energyRows, layerRows, layerScoreRows, resourceRows } from "./reading_rows.ts";
 import { cacheRows, timedInRuntimeRows } from "./runtime_rows.ts";
+import { judgeCheckRows } from "./scoring/judge_check_rows.ts";
 import { SCORED_TABLES, scoredRows } from "./scoring/scored_rows.ts";
 import { scoredAgainRows } from "./scoring/scored_again_rows.ts";
 import { actionFigureRows, stageDecisionRows } from "./stage_rows.ts";
@@ -51,6 +52,8 @@ export function recordChanges(record: JournalRecord, position: number): Change[]
       return scoredRows(record, position);
     case "scored_again":
       return scoredAgainRows(record, position);
+    case "judge_checked":
+      return judgeCheckRows(record, position);
     case "measured": {
       const { study_id, trial_id, measurements } = record;
       const rows = measurements.map((m) => measurementRow(m, study_id, trial_id, position));

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from pare_backends.evaluation.asked import AskedTask
+from pare_backends.evaluation.scoring.answer import Verdict
 from pare_backends.evaluation.scoring.context import Scoring, Surroundings
 from pare_backends.evaluation.scoring.score_files import write_scored
 from pare_backends.evaluation.scoring.scorer import score_answers
@@ -51,8 +53,21 @@ def score_beside(
         "params": scorer.params,
         "measurements": figures,
         **write_scored(output.folder, stem, scoring, scores, asked.samples),
+        "judged": _judged([one for score in scores for one in score.verdicts]),
     }
     return scored, None if figures else nothing_scored(scoring, scores)
+
+
+def _judged(verdicts: Sequence[Verdict]) -> dict[str, Any] | None:
+    """Who judged and by which rubric; None: no judge was asked."""
+    if not verdicts:
+        return None
+    version = verdicts[0].rubric_version
+    return {
+        "judges": sorted({one.judge for one in verdicts}),
+        "rubric": None if version is None else verdicts[0].question.split(",")[0],
+        "rubric_version": version,
+    }
 
 
 def plain(name: str) -> str:

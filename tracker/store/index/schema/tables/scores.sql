@@ -37,3 +37,23 @@ CREATE TABLE verdicts (
   cost DOUBLE, obtained VARCHAR, cut_characters BIGINT
 );
 COMMENT ON TABLE verdicts IS 'what a judge said to one question about one answer';
+
+CREATE TABLE judge_checks (
+  study_id VARCHAR NOT NULL, trial_id VARCHAR NOT NULL, fidelity VARCHAR NOT NULL,
+  task VARCHAR NOT NULL, scorer VARCHAR NOT NULL, scorer_version VARCHAR NOT NULL,
+  rubric_version VARCHAR, judges VARCHAR NOT NULL, position BIGINT NOT NULL, checked_at TIMESTAMP,
+  answers BIGINT NOT NULL, labels BIGINT NOT NULL, judged_score DOUBLE, corrected_score DOUBLE,
+  corrected_low DOUBLE, corrected_high DOUBLE, position_bias DOUBLE, consistent_pairs DOUBLE,
+  length_bias DOUBLE, own_excess DOUBLE
+);
+COMMENT ON TABLE judge_checks IS 'how good a judge was found to be on a trial''s answers, a row a check';
+
+CREATE TABLE judge_agreement (
+  study_id VARCHAR NOT NULL, trial_id VARCHAR NOT NULL, fidelity VARCHAR NOT NULL,
+  task VARCHAR NOT NULL, scorer VARCHAR NOT NULL, scorer_version VARCHAR NOT NULL,
+  position BIGINT NOT NULL, against VARCHAR NOT NULL, n BIGINT NOT NULL, same_share DOUBLE NOT NULL,
+  judge_excess DOUBLE NOT NULL, kappa DOUBLE, kappa_low DOUBLE, kappa_high DOUBLE,
+  alpha DOUBLE, alpha_low DOUBLE, alpha_high DOUBLE
+);
+COMMENT ON TABLE judge_agreement IS
+  'how far a judge agrees with labels, the rule, a second judge or itself: of a check each';
