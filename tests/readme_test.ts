@@ -55,7 +55,7 @@ Deno.test("documented commands and their options are pare's", async () => {
     const words = /npx -y deno task pare (.*)/.exec(line)?.[1]?.replace(/"[^"]*"|'[^']*'/g, "x")
       .split(/\s+/);
     if (words === undefined) continue;
-    const first = ["store", "import", "mlflow", "queue"].includes(words[0]!) ? 2 : 1;
+    const first = ["store", "import", "mlflow", "queue", "judge"].includes(words[0]!) ? 2 : 1;
     const command = words.slice(0, first).join(" ");
     const options = words.filter((word) => word.startsWith("--"));
     used.set(command, new Set([...used.get(command) ?? [], ...options]));

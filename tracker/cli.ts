@@ -17,7 +17,7 @@ import { addPlanCommand } from "./commands/plan/add_plan.ts";
 import { addQueueCommand } from "./commands/queue/add_queue.ts";
 import { addLayerCommands } from "./commands/study/add_mix.ts";
 import { addAddCommand, addCachesCommand, addKlCommand } from "./commands/study/add_elsewhere.ts";
-import { addJudgeCommand } from "./commands/study/add_judge.ts";
+import { addJudgeCommand } from "./commands/judge/add_judge.ts";
 import { addScoreCommand } from "./commands/study/add_score.ts";
 import { addStagesCommand } from "./commands/study/add_stages.ts";
 import { addExperimentsCommand } from "./commands/experiments/add_experiments.ts";

@@ -4,11 +4,13 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Judge } from "../../../core/mod.ts";
-import { checkText } from "../../../tracker/commands/study/check_judge.ts";
+import { checkText } from "../../../tracker/commands/judge/check_judge.ts";
 import { csvRows, readGold } from "../../../tracker/lab/judging/labels.ts";
 import { readRubric } from "../../../tracker/lab/judging/rubrics.ts";
 import { openLab } from "../../../tracker/mod.ts";
 import { checkJudge } from "../../../tracker/session/check_judge.ts";
+import { judgedOf } from "../../../tracker/board/resources/judged.ts";
+import { judgeNotes } from "../../../tracker/show/judging/judged_figures.ts";
 import { figureNotes } from "../../../tracker/show/view/scored_again.ts";
 import { shareDefaultEnvironment } from "../../python-backends/scripted_worker.ts";
 import { temporaryFolder } from "../../temporary_folder.ts";
@@ -103,6 +105,9 @@ Deno.test("answers are judged, judged again by another rubric, and the judge is 
     /\(answer_quality\) are by the judge scripted, checked against 12 labels, kappa/,
   );
   assert.match(notes, /\(explanation\) are by the judge scripted, which was never checked/);
+  const onBoard = judgeNotes(await judgedOf(store.store, "judged"));
+  assert.deepEqual(onBoard.toSorted(), judgeNotes((await lab.view("judged")).judged).toSorted());
+  assert.equal(onBoard.length, 2);
   await assert.rejects(
     checkJudge(store.store, { trial_id: "judged/t00", task: "generatd_words", seed: 1 }),
     /Unknown judged task "generatd_words"\. Did you mean "generated_words"/,

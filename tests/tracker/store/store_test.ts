@@ -43,6 +43,8 @@ Deno.test("openStore() shows a recorded study in every table and view", () =>
       "episode_neighbours",
       "episode_probabilities",
       "format_losses",
+      "judge_agreement",
+      "judge_checks",
       "layer_scores",
       "limit_changes",
       "load_requests",

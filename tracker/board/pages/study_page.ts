@@ -239,6 +239,7 @@ export function studyPage(
       ${scoringNotes(listOf(study["scored_again"]).map(scoringOf), decides(study)).map((note) =>
         html`<p>${note}</p>`
       )}
+      ${listOf(study["judged"]).map((note) => html`<p>${text(note)}</p>`)}
       ${study["stale"] === null ? "" : html`<p class="refusal">${text(study["stale"])}</p>`}</div>
       <section aria-labelledby="events">
         <h2 id="events">Events</h2>

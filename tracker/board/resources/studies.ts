@@ -1,7 +1,9 @@
 import type { Value } from "../../store/query/result.ts";
 import type { Store } from "../../store/store.ts";
 import { runOwners } from "../../store/shelf/writers.ts";
+import { judgeNotes } from "../../show/judging/judged_figures.ts";
 import { type Answers, type BoardStores, oneRow } from "../board_stores.ts";
+import { judgedOf } from "./judged.ts";
 
 /** How a study stands. */
 export type StudyState = "waiting" | "starting" | "running" | "interrupted" | "ended";
@@ -106,5 +108,6 @@ export async function readStudy(stores: BoardStores, study_id: string): Promise<
   const lists = Object.fromEntries(
     ["alerts", "notes", "failures", "scored_again"].map((name) => [name, row[name] ?? []]),
   );
-  return { ...row, ...lists, state, store: store.paths.root };
+  const judged = judgeNotes(await judgedOf(store, study_id));
+  return { ...row, ...lists, judged, state, store: store.paths.root };
 }
