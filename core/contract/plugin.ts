@@ -60,6 +60,9 @@ export interface Method<K extends Knobs = Knobs> {
     readonly given?: true;
     /** It finds again what it rounded for another action: files named by all they depend on. */
     readonly keeps_layers?: true;
+    /** Variable of the environment in which users name Python files and modules of their own that it may
+     * run: what is in these files is a part of what its key hashes. Nothing else is ever run. */
+    readonly own_code?: string;
     readonly gpu: boolean;
   };
   /** What these parameters leave: a number for everything, also where `accepts` refuses them. */

@@ -58,12 +58,14 @@ export default defineMethod({
   ...CACHE,
   name: "kvpress",
   summary: "Keeps keys and values of the tokens that a press of kvpress leaves",
-  needs: { environment: "kvpress", tool: "kvpress", gpu: false },
+  needs: { environment: "kvpress", tool: "kvpress", gpu: false, own_code: "PARE_PRESSES" },
   knobs: {
     press: choice([...PRESSES, ...Object.keys(REFUSED)], {
       default: "KeyDiffPress",
       unit: "name",
-      description: "The press, by its name in kvpress",
+      pattern: "[A-Za-z_][\\w.]*:[A-Za-z_]\\w*",
+      description:
+        "The press, by its name in kvpress, or MODULE:CLASS of code that PARE_PRESSES names",
     }),
     press_ratio: real({
       ...RATIOS,

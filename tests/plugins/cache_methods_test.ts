@@ -186,6 +186,10 @@ Deno.test("a press goes by its name and a ratio, and says why some are no trial"
   assert.match(reason("kvpress", { press: "KVzipPress" }), /^KVzipPress is no trial: it reads/);
   assert.match(reason("kvpress", { press_arguments: "{3}" }), /^its arguments are no JSON/);
   assert.throws(() => reason("kvpress", { press: "TovaPress" }), /TOVAPress/);
+  assert.equal(reason("kvpress", { press: "theirs.presses:TheirPress" }), "");
+  for (const odd of ["/tmp/theirs.py:TheirPress", "theirs:a()", "https://x/y:Press"]) {
+    assert.throws(() => reason("kvpress", { press: odd }), /press/, odd);
+  }
   const bare = checkStrategy(
     resolveActions([{ agent: "kv_cache", method: "kvpress", params: {} }], entries, facts),
     entries,

@@ -11,6 +11,7 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -20,6 +21,7 @@ import torch
 from oracles.kept_positions import model_of, tokens
 
 from pare_backends.cache.kept import kept_bytes
+from pare_backends.cache.own_press import require_named
 from pare_backends.cache.policy import Seen
 from pare_backends.cache.pressed import Pressed, attach_press, kept_by
 from pare_backends.cache.reading import read_context, read_contexts
@@ -131,10 +133,74 @@ def test_a_model_without_its_layers_is_refused_and_so_is_another_environment() -
         assert failure.value.hint == "Make it: npx -y deno task pare setup kvpress"
 
 
+def test_a_press_of_others_is_run_where_the_user_names_its_code_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv("PARE_PRESSES", raising=False)
+    own = Params(press="own_press_of_mine:Shortest")
+    with pytest.raises(CallFailure, match="PARE_PRESSES does not name own_press_of_mine, it is"):
+        policy_of(own)
+    monkeypatch.setenv("PARE_PRESSES", "/tmp/other.py, theirs.presses")
+    with pytest.raises(CallFailure, match=r"only other, theirs\.presses"):
+        policy_of(own)
+    assert "own_press_of_mine" not in sys.modules
+    assert require_named("theirs.presses:Any") == "theirs.presses"
+    assert require_named("other:Any") == "/tmp/other.py"
+
+
+OWN_PRESS = """
+from dataclasses import dataclass
+from kvpress import KnormPress, ScorerPress
+
+@dataclass
+class LongestPress(ScorerPress):
+    sign: float = 1.0
+    def score(self, module, hidden_states, keys, values, attentions, kwargs):
+        return self.sign * keys.norm(dim=-1)
+
+class NoPress:
+    pass
+"""
+
+
+def press_of_others() -> None:
+    """A class of a user's file is a press as any: by kvpress's own hooks, its arguments checked."""
+    from oracles.kept_positions import kept
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "presses_of_mine.py"
+        path.write_text(OWN_PRESS)
+        (Path(folder) / "broken_press.py").write_text("raise KeyError('no')")
+        os.environ["PARE_PRESSES"] = f"{path},{folder}/broken_press.py,relative.py"
+        text = tokens()
+        for press, arguments in (
+            ("presses_of_mine:LongestPress", '{"sign": -1.0}'),
+            ("presses_of_mine:LongestPress", "{}"),
+            ("ChunkPress", '{"press": "presses_of_mine:LongestPress", "chunk_length": 40}'),
+        ):
+            params = Params(press=press, press_ratio=0.5, press_arguments=arguments)
+            cache = read_context(attach(model_of("llama"), params), text)
+            found = [
+                [" ".join(map(str, head)) for head in one.places[0].tolist()]
+                for one in cache.layers
+            ]
+            assert found == kept(model_of("llama"), policy_of(params).press), press
+        for name, said in (
+            ("presses_of_mine:LongPress", 'Did you mean "LongestPress"?'),
+            ("presses_of_mine:NoPress", "Unknown press of"),
+            ("broken_press:Any", "raises KeyError: 'no'"),
+            ("relative:Any", "its path must be absolute"),
+        ):
+            with pytest.raises(CallFailure) as failure:
+                policy_of(Params(press=name))
+            assert said in failure.value.message, failure.value.message
+
+
 IN_ITS_OWN = """
 import json, sys
 sys.path.insert(0, sys.argv[1])
-from test_kvpress import in_its_own_environment
+from test_kvpress import in_its_own_environment, press_of_others
+press_of_others()
 in_its_own_environment()
 """
 

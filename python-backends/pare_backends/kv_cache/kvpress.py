@@ -1,4 +1,4 @@
-"""Presses of NVIDIA's kvpress by name, in the environment `kvpress`."""
+"""Presses of NVIDIA's kvpress, and of others, by name, in the environment `kvpress`."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from pare_backends.cache.method import Notes, in_layers
+from pare_backends.cache.own_press import own_press, require_named
 from pare_backends.checkpoint.setting import NewSetting
 from pare_backends.failures import CallFailure
 from pare_backends.knobs import declared_knobs, unknown_name
@@ -53,6 +54,8 @@ def policy_of(params: Params) -> Pressed:
     raises: CallFailure "missing_environment" where the library is not there, "bad_input" where a
     name or an argument is wrong
     """
+    if ":" in params.press:
+        require_named(params.press)
     try:
         import kvpress
     except ImportError as error:
@@ -64,7 +67,7 @@ def policy_of(params: Params) -> Pressed:
     from pare_backends.cache.pressed import Pressed, with_inner
 
     given = _arguments(params.press_arguments)
-    known = {
+    known: dict[str, type] = {
         name: one
         for name, one in vars(kvpress).items()
         if name in kvpress.__all__ and isinstance(one, type) and dataclasses.is_dataclass(one)
@@ -92,10 +95,12 @@ def _arguments(text: str) -> dict[str, Any]:
 
 
 def _made(
-    name: str, given: Mapping[str, Any], ratio: float, known: Mapping[str, type], depth: int = 0
+    name: str, given: Mapping[str, Any], ratio: float, known: dict[str, type], depth: int = 0
 ) -> Any:
     """A press with its arguments. Where it takes no ratio itself, the press takes it that it goes
     by."""
+    if ":" in name and name not in known:
+        known[name] = own_press(name, known["BasePress"])
     if name not in known:
         raise CallFailure("bad_input", unknown_name("press", name, list(known)))
     if known[name].__call__ is not known["BasePress"].__call__:
@@ -130,7 +135,7 @@ def _made(
         ) from error
 
 
-def _inner(given: Any, ratio: float, known: Mapping[str, type], depth: int) -> Any:
+def _inner(given: Any, ratio: float, known: dict[str, type], depth: int) -> Any:
     """A press by its name, or by an object with `name` and its arguments."""
     own = {"name": given} if isinstance(given, str) else given
     if not isinstance(own, dict) or not isinstance(own.get("name"), str):

@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { join, relative } from "node:path";
+import process from "node:process";
 import { fileURLToPath } from "node:url";
-import { importClosure } from "../../../tracker/lab/runner/source_closure.ts";
+import { importClosure, methodSource } from "../../../tracker/lab/runner/source_closure.ts";
+import { temporaryFolder } from "../../temporary_folder.ts";
 
 const PACKAGE = fileURLToPath(new URL("../../../python-backends/pare_backends", import.meta.url));
 
@@ -50,5 +52,29 @@ Deno.test("importClosure() follows lists in brackets, and passes over names that
     assert.deepEqual(found, ["a/__init__.py", "a/b.py", "c.py", "entry.py"]);
   } finally {
     await Deno.remove(root, { recursive: true });
+  }
+});
+
+Deno.test("a user's own code is a part of what a method's results depend on, where it may run any", async () => {
+  const file = join(temporaryFolder("own-code"), "mine.py");
+  const needs = { environment: "kvpress", gpu: false };
+  const named = (own_code?: string) =>
+    methodSource(
+      "kv_cache",
+      { name: "kvpress", needs: own_code === undefined ? needs : { ...needs, own_code } },
+      null,
+    );
+  const variable = "PARE_OWN_CODE_OF_A_TEST";
+  const source = await named(variable);
+  assert.equal(source, await named(), "where nothing is named nothing changes");
+  process.env[variable] = file;
+  try {
+    await Deno.writeTextFile(file, "first = 1");
+    const first = await named(variable);
+    await Deno.writeTextFile(file, "first = 2");
+    const keys = [source, first, await named(variable), await named()];
+    assert.deepEqual([new Set(keys).size, keys[3]], [3, source]);
+  } finally {
+    delete process.env[variable];
   }
 });

@@ -64,7 +64,7 @@ async function keyOf(input: KnownInput): Promise<string> {
     action,
     seed: study.seed,
     data_sha256: dataOf(input)?.used.sha256 ?? null,
-    source_closure_sha256: await methodSource(action.agent, action.method, python_path),
+    source_closure_sha256: await methodSource(action.agent, method, python_path),
     environment_hash: await workshop.environmentHash(method.needs.environment),
     ...await toolHashOf(input),
     ...(method.needs.teacher === true ? { original_id: input.original.artifact_id } : {}),

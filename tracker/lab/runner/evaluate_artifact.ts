@@ -59,7 +59,8 @@ async function answersPath(
   // How a setting runs is its method's source, which the action_index finds by the setting's name alone.
   const { action, weights_id } = artifact;
   if (weights_id !== undefined && action !== null) {
-    parts.push(await methodSource(action.agent, action.method, null));
+    const { method } = workshop.registry.method(action.agent, action.method);
+    parts.push(await methodSource(action.agent, method, null));
   }
   const key = parts.join(" ");
   const name = createHash("sha256").update(key).digest("hex");

@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
 import { join, relative } from "node:path";
-import type { Runtime } from "../../../core/mod.ts";
+import process from "node:process";
+import type { Method, Runtime } from "../../../core/mod.ts";
 import { PROJECT_ROOT } from "../../ground/home.ts";
 
 const PACKAGE = join(PROJECT_ROOT, "python-backends", "pare_backends");
@@ -58,14 +59,24 @@ export async function importClosure(
   return [...found].sort();
 }
 
-/** The source that an action's result depends on: the method's file, the call, all they import. */
+/**
+ * The source that an action's result depends on: the method's file, the call, all they import, and files of
+ * the user's own that the method may run.
+ */
 export async function methodSource(
   agent: string,
-  method: string,
+  { name, needs }: Pick<Method, "name" | "needs">,
   pythonPath: string | null,
 ): Promise<string> {
-  const own = pythonPath ?? join(PACKAGE, agent, `${method}.py`);
-  return await hashFiles(await importClosure([join(STAGES, "apply.py"), own]), PACKAGE);
+  const own = pythonPath ?? join(PACKAGE, agent, `${name}.py`);
+  const source = await hashFiles(await importClosure([join(STAGES, "apply.py"), own]), PACKAGE);
+  const named = needs.own_code === undefined ? undefined : process.env[needs.own_code];
+  if (named === undefined || named === "") return source;
+  // What cannot be read is refused where it is run, in a sentence.
+  const codes = named.split(",").map((path) => readFile(path.trim(), "utf8").catch(() => ""));
+  const hash = createHash("sha256").update(source).update(named);
+  for (const code of await Promise.all(codes)) hash.update("\0").update(code);
+  return hash.digest("hex");
 }
 
 /** The source that a call's result depends on: its file, such as `evaluate.py`, and its imports. */
