@@ -88,7 +88,7 @@ export {
 export type { Proposal } from "./loop/propose.ts";
 export * from "./resume/newest_scores.ts";
 export * from "./resume/replay.ts";
-export { allowedMethods } from "./loop/queue.ts";
+export { allowedMethods, initialQueue } from "./loop/queue.ts";
 export { gainPerHour } from "./loop/stop.ts";
 export * from "./loop/study_input.ts";
 export * from "./ports.ts";

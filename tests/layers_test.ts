@@ -27,6 +27,7 @@ const ROOMS = [
   "serving",
   "session",
   "board",
+  "assistant",
   "commands",
 ];
 

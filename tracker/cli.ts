@@ -13,6 +13,7 @@ import {
   withStudyOptions,
   withTaskOptions,
 } from "./commands/input/command_options.ts";
+import { addMcpCommand } from "./commands/assistant/add_mcp.ts";
 import { addPlanCommand } from "./commands/plan/add_plan.ts";
 import { addQueueCommand } from "./commands/queue/add_queue.ts";
 import { addLayerCommands } from "./commands/study/add_mix.ts";
@@ -274,7 +275,7 @@ const GROUPS: Readonly<Record<string, readonly string[]>> = {
   "Set up:": ["setup", "doctor", "complete"],
   "Start, and go on:": ["run", "add", "stages", "resume", "demo", "evaluate", "score", "queue"],
   "Choose what to ask for:": ["plugins", "datasets", "rules", "profiles", "schema"],
-  "Look:": ["board", "studies", "show", "status", "log", "note", "sql"],
+  "Look:": ["board", "mcp", "studies", "show", "status", "log", "note", "sql"],
   "Compare and decide:": ["compare", "kl", "caches", "weigh", "sensitivity", "mix"],
   "Publish:": ["report", "publish", "reproduce", "export", "convert", "push", "pull", "mlflow"],
   "Serve:": ["plan", "serve", "load", "diagnose"],
@@ -325,6 +326,7 @@ async function buildProgram(words: readonly string[]): Promise<Command> {
   addImportCommands(program.command("import").description("take runs of another tracker over"));
   addLookCommands(program);
   addBoardCommand(program);
+  addMcpCommand(program);
   addPlanCommand(program);
   addQueueCommand(program);
   addPassOnCommands(program, { withStore, withJson });

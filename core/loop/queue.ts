@@ -22,7 +22,7 @@ export interface QueuedStrategy {
  * are taken from the queue.
  */
 export function initialQueue(
-  input: StudyInput,
+  input: Pick<StudyInput, "request" | "facts" | "methods" | "rules">,
   spec: Spec,
   trials: readonly Trial[],
   earlier: readonly EarlierTrial[],

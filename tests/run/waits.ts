@@ -4,6 +4,8 @@ const WAITS: readonly string[] = [
   "tests/long/board_kills.ts",
   "tests/long/engine_slurm.ts",
   "tests/long/queue_slurm.ts",
+  "tests/tracker/commands/experiments/",
+  "tests/tracker/jobs/",
   "tests/tracker/serving/",
 ];
 

@@ -32,6 +32,8 @@ Deno.test("openStore() shows a recorded study in every table and view", () =>
     );
     assert.deepEqual(empty.map(({ name }) => name), [
       "action_measurements",
+      "assistant_calls",
+      "assistant_place",
       "beliefs",
       "cache_scores",
       "cache_timings",

@@ -9,6 +9,7 @@ import { shelfJournals } from "../shelf/shelf.ts";
 import { coverage, type Ends, indexPlaces, type Places } from "./places.ts";
 import { QUEUE_TABLES } from "../queue/job_rows.ts";
 import type { StorePaths } from "../store_paths.ts";
+import { hasCalls } from "./take_calls.ts";
 import { hasQueue } from "./take_queue.ts";
 
 /** What was looked at, and what is wrong. */
@@ -29,6 +30,7 @@ const WHAT_TO_DO = "`pare store rebuild` makes it anew and keeps this one beside
 const ORIGIN = ["problems", "recovered", "journals"];
 
 const QUEUE = ["queue_place", ...QUEUE_TABLES];
+const CALLS = ["assistant_place", "assistant_calls"];
 
 /** Rows of each table and a sum over their hashes, which does not depend on their order. */
 type Contents = Map<string, { rows: number; hash: string }>;
@@ -72,7 +74,9 @@ async function openIndex(paths: StorePaths): Promise<OpenDatabase | string> {
 /** The index as it is, and how much of each journal it has; a sentence where it cannot be read. */
 async function readIndex(
   paths: StorePaths,
-): Promise<{ contents: Contents; places: Places; queue: boolean } | { old: number } | string> {
+): Promise<
+  { contents: Contents; places: Places; queue: boolean; calls: boolean } | { old: number } | string
+> {
   const opened = await openIndex(paths);
   if (typeof opened === "string") return opened;
   try {
@@ -80,7 +84,8 @@ async function readIndex(
     if (!current) return { old: version };
     const places = await indexPlaces(opened.connection);
     const queue = await hasQueue(opened.connection, paths);
-    return { contents: await contentsOf(opened.connection), places, queue };
+    const calls = await hasCalls(opened.connection, paths);
+    return { contents: await contentsOf(opened.connection), places, queue, calls };
   } catch (error) {
     return `the index cannot be read: ${(error as Error).message}; ${WHAT_TO_DO}`;
   } finally {
@@ -147,7 +152,11 @@ export async function checkIndex(paths: StorePaths): Promise<IndexFindings> {
   const said = `index: ${rows} rows in ${index.contents.size} tables` +
     (behind > 0 ? `, ${behind} bytes of the journals behind` : "");
   // Of the queue nothing is kept but how it stands: an index that is behind it cannot be held against it.
-  const apart = [...held.length > 0 ? ORIGIN : [], ...index.queue ? [] : QUEUE];
+  const apart = [
+    ...held.length > 0 ? ORIGIN : [],
+    ...index.queue ? [] : QUEUE,
+    ...index.calls ? [] : CALLS,
+  ];
   for (const name of apart) {
     wanted.delete(name);
     index.contents.delete(name);

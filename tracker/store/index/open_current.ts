@@ -5,6 +5,7 @@ import type { Obstacle } from "./obstacle.ts";
 import { type OpenDatabase, type OpenOptions, openPatiently } from "./open_database.ts";
 import { type Coverage, coverage, foreignPlace, indexPlaces } from "./places.ts";
 import { findSchema } from "./schema.ts";
+import { hasCalls } from "./take_calls.ts";
 import { hasQueue } from "./take_queue.ts";
 
 /**
@@ -24,7 +25,7 @@ async function isCurrent({ connection }: OpenDatabase, paths: StorePaths): Promi
     const schema = await findSchema(connection);
     if (schema.newer) return true; // it says so itself
     if (!schema.current) return false;
-    if (!await hasQueue(connection, paths)) return false;
+    if (!await hasQueue(connection, paths) || !await hasCalls(connection, paths)) return false;
     const journals = shelfJournals(paths);
     const places = await indexPlaces(connection);
     const covered = coverage(journals, places);

@@ -20,6 +20,7 @@ import { scoredAgainSamples } from "../rows/scoring/scored_again_rows.ts";
 import { scoredFiles } from "../rows/scoring/scored_rows.ts";
 import { sampleChanges } from "../rows/sample_file.ts";
 import type { StorePaths } from "../store_paths.ts";
+import { takeCalls } from "./take_calls.ts";
 import { takeQueue } from "./take_queue.ts";
 
 /** Rows gathered before they are committed: bounds memory and the work lost to a kill. */
@@ -195,5 +196,6 @@ export async function catchUp(
   }
   await gathered.commit(connection);
   await takeQueue(connection, paths);
+  await takeCalls(connection, paths);
   return coverage(journals, await indexPlaces(connection));
 }
