@@ -8,7 +8,7 @@ import type { AssistantTool, AssistantWorld } from "./tool.ts";
 import { compare, query, report, show, studies, trials, views } from "./tools/asked_tools.ts";
 import { plan, propose, status, submit } from "./tools/planning_tools.ts";
 
-export const TOOLS: readonly AssistantTool[] = [
+const TOOLS: readonly AssistantTool[] = [
   ...[studies, show, trials, compare, report, query, views],
   ...[plan, propose, submit, status],
 ];
