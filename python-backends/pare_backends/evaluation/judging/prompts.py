@@ -144,13 +144,15 @@ class Asked:
         return "\n".join([head, *(f"- {one.name}: {one.asks}" for one in criteria)])
 
     def _form(self) -> str:
-        reason = {"reason": "one sentence"} if self.reason else {}
-        value: Any = "A" if self.rubric.mode == "pairwise" else self.rubric.scale[1]
-        shape = json.dumps({**reason, **dict.fromkeys(self.names, value)})
+        """What a reply looks like, its places empty: a weak judge copies what stands in them."""
         values = ", ".join(str(one) for one in (self.allowed[0], "…", self.allowed[-1]))
         if self.rubric.mode == "pairwise":
             values = ", ".join(WINNERS)
-        return f"Reply with one JSON object and nothing else, values of {values}, such as {shape}"
+        places = {name: f"<{values}>" for name in self.names}
+        if self.reason:
+            places = {"reason": '"<one sentence>"', **places}
+        shape = ", ".join(f"{json.dumps(name)}: {place}" for name, place in places.items())
+        return f"Reply with one JSON object and nothing else, of this form: {{{shape}}}"
 
     def _example(self, one: Example, number: int) -> str:
         lines = [f"Example {number}", f"Question: {one.question}"]
