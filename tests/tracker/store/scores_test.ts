@@ -71,6 +71,7 @@ const VERDICT: VerdictRow = {
   ...{ task: TASK, sample_id: "0", sample_hash: "h0", scorer: "words", scorer_version: "1" },
   ...{ question: "truth", judge: "a-judge", prompt_hash: "aa", rubric_version: "3" },
   ...{ verdict: "yes", score: 1, reply: "Yes.", prompt_tokens: 40, reply_tokens: 2, cost: 0.001 },
+  ...{ obtained: "asked", cut_characters: 0 },
 };
 
 async function rowsOf(store: Store, sql: string) {
