@@ -316,6 +316,7 @@ def test_seconds_of_a_shared_reading_are_those_that_each_would_have_taken_alone(
             own, [Slow(8), BySums(8), BySums(12), Quick(8)], torch.arange(3, 35)[None]
         )
     )
-    assert quick < 0.1 * layers, "others' decisions are not its own"
+    # The reading itself, which a busy machine makes longer, is in both.
+    assert slow - quick > 0.05 * layers, "others' decisions are not its own"
     assert slow > 0.1 * layers
     assert min(first, second) > 0.1 * layers, "who takes sums over would have made them"
