@@ -227,7 +227,15 @@ function waysOf(verdicts: readonly Verdict[]): Record<string, number> {
   return Object.fromEntries([...ways].map(([way, own]) => [way, own.length]));
 }
 
-/** The labels of these answers, and what they correct. */
+/** Answers that the judge scored: of the others it could read nothing, and the task's rule stood in. */
+function judgedThemselves(answers: readonly Answer[], verdicts: readonly Verdict[]): Answer[] {
+  const ruled = new Set(
+    verdicts.filter(({ obtained }) => obtained === "rule").map(({ sample_hash }) => sample_hash),
+  );
+  return answers.filter(({ sample_hash }) => !ruled.has(sample_hash));
+}
+
+/** The labels of these answers, and what they correct: the figure as it stands, whoever scored. */
 function byLabels(answers: readonly Answer[], gold: Gold | undefined, seed: number) {
   const labelled = answers.flatMap((one) => {
     const label = labelOf(gold, one);
@@ -270,11 +278,12 @@ export async function checkJudge(store: Store, asked: CheckAsked): Promise<Judge
   const judges = named.split(", ");
   const rule = (one: Answer) => one.rule;
   const worth = gold === undefined ? rule : (one: Answer) => labelOf(gold, one);
+  const themselves = judgedThemselves(answers, verdicts);
   const against = {
-    labels: labelled.map(({ label, judged }): Both => [label, judged]),
-    rule: pairsWith(answers, rule),
+    labels: pairsWith(themselves, (one) => labelOf(gold, one)),
+    rule: pairsWith(themselves, rule),
     second_judge: judgePairs(verdicts),
-    again: pairsWith(answers, (one) => one.again),
+    again: pairsWith(themselves, (one) => one.again),
   };
   return JudgeCheck.parse({
     ...{ trial_id, ...scoring, judges, answers: answers.length, obtained: waysOf(verdicts) },
@@ -284,10 +293,10 @@ export async function checkJudge(store: Store, asked: CheckAsked): Promise<Judge
       return found === null ? [] : [{ against: name, ...found }];
     }),
     position: positionBias(placesWon(verdicts)),
-    length: lengthBias(worthOf(answers, judges, worth), seed),
+    length: lengthBias(worthOf(themselves, judges, worth), seed),
     // Labels are of this trial's answers alone: beside others' all are worth what the rule says.
     own: selfPreference(
-      worthOf([...answers, ...beside], judges, beside.length === 0 ? worth : rule),
+      worthOf([...themselves, ...beside], judges, beside.length === 0 ? worth : rule),
       seed,
     ),
     corrected: corrected === null ? null : {

@@ -17,15 +17,18 @@ import { temporaryFolder } from "../../temporary_folder.ts";
 
 const TASK = fileURLToPath(new URL("../../fixtures/generated_words.ts", import.meta.url));
 
-/** A judge of chats that gives every third question the best and others the worst. */
-function judging() {
+/** A judge of chats that gives every third question the best and others the worst; `mute`: to which it
+ * says nothing that can be read. */
+function judging(mute: (prompt: string) => boolean) {
   return Deno.serve({ port: 0, hostname: "127.0.0.1", onListen: () => {} }, async (request) => {
     const { messages } = await request.json().catch(() => ({}));
     if (messages === undefined) return Response.json({ error: "Not Found" }, { status: 404 });
     const prompt = String(messages[0].content);
     const names = [...prompt.matchAll(/^- (\w+): /gm)].map(([, name]) => name!);
     const value = prompt.length % 3 === 0 ? 5 : 1;
-    const content = JSON.stringify(Object.fromEntries(names.map((name) => [name, value])));
+    const content = mute(prompt)
+      ? "I would rather not."
+      : JSON.stringify(Object.fromEntries(names.map((name) => [name, value])));
     const usage = { prompt_tokens: 9, completion_tokens: 3 };
     const choices = [{ message: { content }, finish_reason: "stop" }];
     return Response.json({ model: "scripted", choices, usage });
@@ -34,7 +37,8 @@ function judging() {
 
 Deno.test("answers are judged, judged again by another rubric, and the judge is held against labels", async () => {
   await shareDefaultEnvironment();
-  await using server = judging();
+  let mute = (_prompt: string) => false;
+  await using server = judging((prompt) => mute(prompt));
   const folder = temporaryFolder("judged");
   await using lab = await openLab({ fresh: temporaryFolder("judged-home"), notebook: false });
   const judge = Judge.parse({ base_url: `http://127.0.0.1:${server.addr.port}/v1`, model: "m" });
@@ -71,6 +75,7 @@ Deno.test("answers are judged, judged again by another rubric, and the judge is 
   const versions = await lab.sql<{ n: number }>`
     SELECT count(DISTINCT rubric_version)::INTEGER AS n FROM verdicts`;
   assert.equal(versions[0]!.n, 2);
+  mute = (prompt) => (/<question [^>]*>\n([^<]*)/.exec(prompt)?.[1]?.length ?? 0) % 3 === 0;
   await lab.score("judged", {
     ...{ task: "generated_words", rescore: true, judge },
     params: { rubric: readRubric("answer_quality") },
@@ -89,10 +94,26 @@ Deno.test("answers are judged, judged again by another rubric, and the judge is 
   const check = await checkJudge(store.store, { trial_id: "judged/t00", gold, seed: 1 });
   assert.deepEqual([check.answers, check.labels, check.judges], [24, 12, ["scripted"]]);
   const by = Object.fromEntries(check.agreement.map((one) => [one.against, one]));
-  assert.deepEqual([by["labels"]!.same, by["labels"]!.n], [11 / 12, 12]);
-  assert.deepEqual([by["again"]!.same, by["again"]!.n], [1, 24], "by the same rubric alone");
-  assert.ok(by["rule"]!.n === 24 && by["second_judge"] === undefined);
-  assert.match(checkText(check), /people's labels +12 +92 %.*corrected score: .* labels alone/s);
+  // Where nothing can be read of the judge the rule stands in: such answers say nothing of the judge.
+  const ruled = new Set(
+    (await lab.sql<{ sample_id: string }>`SELECT sample_id FROM verdicts WHERE obtained = 'rule'`)
+      .map(({ sample_id }) => sample_id),
+  );
+  assert.ok(ruled.size > 0 && ruled.size < 24 && check.obtained["rule"] === ruled.size);
+  const read = judged.slice(0, 12).filter(({ sample_id }) => !ruled.has(sample_id));
+  const wrong = ruled.has(judged[0]!.sample_id) ? 0 : 1;
+  assert.deepEqual(
+    [by["labels"]!.same, by["labels"]!.n],
+    [(read.length - wrong) / read.length, read.length],
+  );
+  const themselves = 24 - ruled.size;
+  assert.deepEqual(
+    [by["again"]!.same, by["again"]!.n],
+    [1, themselves],
+    "by the same rubric alone",
+  );
+  assert.ok(by["rule"]!.n === themselves && by["second_judge"] === undefined);
+  assert.match(checkText(check), /people's labels +\d+ +\d+ %.*corrected score: .* labels alone/s);
   const at = new Date().toISOString();
   await store.store.record({ type: "judge_checked", at, study_id: "judged", ...check });
   const [row] = await lab.sql<{ labels: number; kappa: number }>`
