@@ -42,3 +42,22 @@ export function sometimes(name: string): void {
 export function reachedStates(): ReadonlyMap<string, number> {
   return reached;
 }
+
+/** An invariant that is broken, with what was injected before: the runner prints both. */
+export class Broken extends Error {
+  override name = "Broken";
+
+  constructor(readonly injected: Injected, cause: unknown) {
+    super(cause instanceof Error ? cause.message : String(cause), { cause });
+  }
+}
+
+/** Does the work of a point; what it throws says what was injected. */
+export async function injecting(injected: Injected, work: () => unknown): Promise<Injected> {
+  try {
+    await work();
+    return injected;
+  } catch (error) {
+    throw new Broken(injected, error);
+  }
+}

@@ -1,0 +1,175 @@
+/** Walks loops by turns until a budget ends. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Broken, type Injected, type Loop, reachedStates, type Walk } from "./loop.ts";
+import { type LoopState, newState } from "./state.ts";
+
+/** A loop's turn lasts so long, or one point. */
+const TURN_MS = 2_000;
+/** No point takes so long, however loaded the machine is. */
+const POINT_MS = 180_000;
+
+/** A point that broke an invariant, or a walk that proved nothing (then `injected` is null). */
+export interface Failure {
+  readonly loop: string;
+  readonly seed: number;
+  readonly point: number;
+  readonly injected: Injected | null;
+  readonly message: string;
+  /** Seconds after the run began. */
+  readonly seconds: number;
+}
+
+export interface Walked {
+  readonly failures: readonly Failure[];
+  readonly seconds: number;
+}
+
+interface Asked {
+  readonly loops: readonly Loop[];
+  readonly budget_ms: number;
+  /** Where a loop begins that has no state. */
+  readonly seed: number;
+  /** Changed in place. */
+  readonly states: Map<string, LoopState>;
+  readonly onFailure: (failure: Failure) => void;
+  /** After each turn. */
+  readonly onTurn?: () => void;
+  /** Ends at the first failure. */
+  readonly until_failure?: boolean;
+}
+
+/** A walk with a folder of its own, which goes with it. */
+export async function openWalk(loop: Loop, seed: number): Promise<Walk> {
+  const folder = mkdtempSync(join(tmpdir(), `pare-faults-${loop.name}-`));
+  const remove = () => rmSync(folder, { recursive: true, force: true });
+  try {
+    const walk = await loop.open(seed, folder);
+    return {
+      get points() {
+        return walk.points!; // undefined stays so: nobody knows
+      },
+      at: (n) => walk.at(n),
+      async [Symbol.asyncDispose]() {
+        await walk[Symbol.asyncDispose]();
+        remove();
+      },
+    };
+  } catch (error) {
+    remove();
+    throw error;
+  }
+}
+
+/** The point's end, or an error where it has none. */
+export async function inTime<T>(point: Promise<T>): Promise<T> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(
+      () => reject(new Error(`it did not come to its end in ${POINT_MS / 1000} s`)),
+      POINT_MS,
+    );
+  });
+  try {
+    return await Promise.race([point, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** What was counted since, added to what a loop's walk had reached. */
+function addReached(state: LoopState, before: ReadonlyMap<string, number>): void {
+  for (const [name, times] of reachedStates()) {
+    const more = times - (before.get(name) ?? 0);
+    if (more > 0) state.reached[name] = (state.reached[name] ?? 0) + more;
+  }
+}
+
+/** One loop under way. */
+class Walking {
+  #walk: Walk | null = null;
+
+  constructor(
+    readonly loop: Loop,
+    readonly state: LoopState,
+    readonly fail: (failure: Omit<Failure, "seconds">) => void,
+  ) {}
+
+  #failed(point: number, error: unknown): void {
+    this.state.found++;
+    this.state.last_failing = { seed: this.state.seed, point };
+    this.fail({
+      ...{ loop: this.loop.name, seed: this.state.seed, point },
+      injected: error instanceof Broken ? error.injected : null,
+      message: error instanceof Error ? error.message : String(error),
+    });
+  }
+
+  async point(): Promise<void> {
+    const { loop, state } = this;
+    const n = state.next;
+    const before = new Map(reachedStates());
+    let met: Injected | undefined | null = null;
+    try {
+      this.#walk ??= await openWalk(loop, state.seed);
+      met = await inTime(this.#walk.at(n));
+      state.points = this.#walk.points ?? null;
+    } catch (error) {
+      this.#failed(n, error);
+    }
+    addReached(state, before);
+    state.date = new Date().toISOString().slice(0, 10);
+    if (met !== undefined) {
+      state.runs++;
+      state.next = n + 1;
+      // A walk that cannot even be opened would fail for ever at each point.
+      if (this.#walk !== null) return;
+    } else {
+      const never = loop.reaches.filter((name) => (state.reached[name] ?? 0) === 0);
+      if (never.length > 0) {
+        this.#failed(n, `a complete walk never reached "${never.join('", "')}"`);
+      }
+      state.complete++;
+    }
+    await this.end();
+    Object.assign(state, { seed: state.seed + 1, next: 0, points: null, reached: {} });
+  }
+
+  async end(): Promise<void> {
+    const walk = this.#walk;
+    this.#walk = null;
+    await walk?.[Symbol.asyncDispose]();
+  }
+}
+
+/** Walks the loops by turns: each goes on where its state says. */
+export async function walkLoops(asked: Asked): Promise<Walked> {
+  const { loops, budget_ms, seed, states } = asked;
+  const began = performance.now();
+  const failures: Failure[] = [];
+  const fail = (failure: Omit<Failure, "seconds">) => {
+    const timed = { ...failure, seconds: (performance.now() - began) / 1000 };
+    failures.push(timed);
+    asked.onFailure(timed);
+  };
+  const all = loops.map((loop) => {
+    const state = states.get(loop.name) ?? newState(seed);
+    states.set(loop.name, state);
+    return new Walking(loop, state, fail);
+  });
+  const goesOn = () =>
+    performance.now() - began < budget_ms && !(asked.until_failure === true && failures.length > 0);
+  try {
+    while (goesOn()) {
+      for (const one of all) {
+        const turn = performance.now();
+        while (goesOn() && performance.now() - turn < TURN_MS) await one.point();
+        asked.onTurn?.();
+      }
+    }
+  } finally {
+    for (const one of all) await one.end();
+  }
+  return { failures, seconds: (performance.now() - began) / 1000 };
+}

@@ -1,0 +1,68 @@
+/** The runner of loops, on loops whose every point is known. */
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { temporaryFolder } from "../temporary_folder.ts";
+import { findLoops } from "./find_loops.ts";
+import { injecting, type Loop, sometimes } from "./loop.ts";
+import { type LoopState, readStates, writeStates } from "./state.ts";
+import { failureLine, tableLines } from "./table.ts";
+import { type Failure, walkLoops } from "./walk_loops.ts";
+
+/** Breaks at these points of seed 1. */
+function known(points: number, broken: readonly number[], reaches: readonly string[] = []): Loop {
+  return {
+    ...{ name: "known", about: "what is known", reaches },
+    open: (seed) =>
+      Promise.resolve({
+        points,
+        async at(n) {
+          if (n >= points) return undefined;
+          const injected = { file: "f", call: `byte ${n}`, kind: "survivable" } as const;
+          return await injecting(injected, () => {
+            if (n === 1) sometimes("the second point");
+            if (seed === 1 && broken.includes(n)) throw new Error(`${n} was read`);
+          });
+        },
+        [Symbol.asyncDispose]: () => Promise.resolve(),
+      }),
+  };
+}
+
+async function walked(loop: Loop, budget_ms: number, states: Map<string, LoopState>) {
+  const failures: Failure[] = [];
+  const onFailure = (one: Failure) => failures.push(one);
+  await walkLoops({ loops: [loop], budget_ms, seed: 1, states, onFailure, until_failure: true });
+  return failures;
+}
+
+Deno.test("a point that breaks is named with what was injected, and the next run goes on behind it", async () => {
+  const path = join(temporaryFolder("faults"), "faults.json");
+  const loop = known(5, [3], ["the second point"]);
+  const states = new Map<string, LoopState>();
+  const [failure] = await walked(loop, 60_000, states);
+  assert.equal(
+    failureLine(failure!),
+    "FAILED seed 1, loop known, point 3: f: byte 3 (survivable): 3 was read\n" +
+      "  again: npx -y deno task faults --at known:1:3",
+  );
+  writeStates(path, states);
+  const kept = readStates(path);
+  assert.deepEqual(kept, states);
+  assert.equal(kept.get("known")!.next, 4);
+  assert.deepEqual(await walked(loop, 50, kept), []);
+  const { complete, seed, last_failing, found } = kept.get("known")!;
+  assert.ok(complete > 1 && seed > 2, "the walk met its end, and other seeds followed");
+  assert.deepEqual([last_failing, found], [{ seed: 1, point: 3 }, 1]);
+  assert.match(tableLines([loop], kept).at(-1)!, /^\| known \| .* \| 1 \| 1:3 \| 20/);
+});
+
+Deno.test("a whole walk that never came to a state which it must reach has failed", async () => {
+  const [failure] = await walked(known(1, [], ["the second point"]), 60_000, new Map());
+  assert.equal(failure!.message, 'a complete walk never reached "the second point"');
+});
+
+Deno.test("every file of loops/ is a loop of its own name", async () => {
+  const names = (await findLoops()).map(({ name }) => name);
+  assert.ok(names.length > 0);
+  assert.equal(new Set(names).size, names.length, names.join());
+});
