@@ -67,6 +67,12 @@ export interface ClientOptions {
    * `PARE_NURSERY` is 0.
    */
   readonly nursery?: boolean;
+  /** Folder of its workers' logs; default: that of the home. */
+  readonly logs?: string;
+  /** What it times by itself, such as a card or another machine: its timings wait for no others. */
+  readonly timed_device?: string;
+  /** The GPU that is its own; absent: all are. */
+  readonly gpu?: string;
   /** One line about each process started and ended. */
   readonly log?: (line: string) => void;
 }
@@ -157,12 +163,12 @@ function processOf(
   calls: Calls,
   own: RunOptions["env"] = {},
 ): { cwd: string; env: Record<string, string>; log_path: string } {
-  const { home, options: { threads = null, env = {} } } = calls;
+  const { home, options: { threads = null, env = {}, logs = join(home, "logs") } } = calls;
   calls.count += 1;
   return {
     cwd: PYTHON_ROOT,
     env: workerVariables(threads, { ...demoVariables(home), ...env, ...own }),
-    log_path: join(home, "logs", `worker-${process.pid}-${calls.count}.log`),
+    log_path: join(logs, `worker-${process.pid}-${calls.count}.log`),
   };
 }
 
@@ -209,7 +215,7 @@ async function runOnce<R extends CallRequest>(
     ...run,
     request_id: `${process.pid}-${calls.count}`,
     threads: run.threads ?? threads,
-    gpu: run.env?.["CUDA_VISIBLE_DEVICES"],
+    gpu: run.env?.["CUDA_VISIBLE_DEVICES"] ?? calls.options.gpu,
     signal: stop,
   });
   run.onLog?.(worker.log_path);
@@ -251,7 +257,7 @@ async function runAlone<R extends CallRequest>(
   const { home } = calls;
   try {
     const asked = performance.now();
-    const device = run.env?.["PARE_TIMED_DEVICE"];
+    const device = run.env?.["PARE_TIMED_DEVICE"] ?? calls.options.timed_device;
     const lock = device === undefined
       ? { path: "timing.lock", guard: { guard: home } }
       : { path: `timing-${device}.lock`, guard: {} };

@@ -6,6 +6,7 @@ import { hintAtDashedName } from "./commands/input/dashed_name.ts";
 import {
   collect,
   withEndpoint,
+  withEngine,
   withJson,
   withLimitOptions,
   withRunOptions,
@@ -24,8 +25,7 @@ import { addStagesCommand } from "./commands/study/add_stages.ts";
 import { addExperimentsCommand } from "./commands/experiments/add_experiments.ts";
 import { addSweepCommand } from "./commands/study/add_sweep.ts";
 
-// Commands import what they need when they run: `pare --help` reads this file, the table of options
-// and commander only.
+// Commands import what they need when they run: `pare --help` reads this file, options and commander only.
 
 /** Options of every command that touches the store. */
 interface StoreOptions {
@@ -65,10 +65,10 @@ function addWeighCommands(program: Command): void {
 
 /** Everything that measures. */
 function addRunCommands(program: Command): void {
-  withRunOptions(withStudyOptions(
+  withEngine(withRunOptions(withStudyOptions(
     program.command("run").description("compress a model, measure it and draw the front")
       .argument("[study.json]", "a study document; options stand above its fields"),
-  )).option("--queue", "put it in line instead, as `pare queue add` does").option(
+  ))).option("--queue", "put it in line instead, as `pare queue add` does").option(
     "--caches <runtime>",
     "at the end, measure this runtime's settings of its cache with the front's weights",
   ).action(async (
@@ -90,10 +90,10 @@ function addRunCommands(program: Command): void {
       ),
   ).action(async (options) => (await import("./commands/study/run.ts")).demoCommand(options));
 
-  withRunOptions(withLimitOptions(
+  withEngine(withRunOptions(withLimitOptions(
     program.command("resume").description("go on with a study that was stopped")
       .argument("[study]", "its id; default: the latest; limits that are given replace its own"),
-  )).action(async (study: string | undefined, options) =>
+  ))).action(async (study: string | undefined, options) =>
     (await import("./commands/study/run.ts")).resumeCommand(study, options)
   );
 }

@@ -72,6 +72,8 @@ export interface Engine {
   readonly name: string;
   /** The object store by which its machines share artifacts; absent: they see one folder, or share none. */
   artifacts?: string;
+  /** What each worker of a study takes; absent: a card where there are any, else equal parts of the threads. */
+  worker?: Slots;
   /** Sees, before anything is submitted, that jobs can run there, below a folder. Gives what it could not see. */
   check?(folder: string): Promise<string | null>;
   /** Once an id and attempt are submitted, again gives the same handle and starts nothing. */

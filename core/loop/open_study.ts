@@ -47,7 +47,10 @@ export async function openStudy(
     spec,
     trials: [...trials],
     open: new Set(),
-    slots: new Slots(setWorkers(request), facts.device.device === "cpu"),
+    slots: new Slots(
+      setWorkers(request),
+      facts.device.device === "cpu" && input.timed_apart !== true,
+    ),
     held: [],
     artifacts: new Map(history?.study.artifacts ?? []),
     evaluations: restored(history),

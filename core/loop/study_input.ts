@@ -71,6 +71,8 @@ export interface StudyInput {
   /** Limits that this run sets anew, which `request` holds already: they are recorded. */
   readonly limits?: StudyLimits;
   readonly onEvent?: (event: StudyEvent) => void;
+  /** The backend itself keeps what is timed alone on its machine, of which its workers may have several. */
+  readonly timed_apart?: true;
 }
 
 /** The world, as the loop sees it. Randomness comes from the request's seed alone. */

@@ -5,6 +5,7 @@ const WAITS: readonly string[] = [
   "tests/long/demo_model.ts", // its timings wait for a quiet machine, as a user's do
   "tests/long/engine_slurm.ts",
   "tests/long/queue_slurm.ts",
+  "tests/long/workers_slurm.ts",
   "tests/tracker/commands/experiments/",
   "tests/tracker/jobs/",
   "tests/tracker/serving/",

@@ -39,6 +39,7 @@ import { viewStudy } from "../show/view/view_study.ts";
 import type { StudyView } from "../show/view/study_view.ts";
 import { scoreInLab, type StudyAnswersToScore, type TrialScored } from "./score_study.ts";
 import { setUp } from "./set_up_study.ts";
+import { engineOfLab } from "../jobs/workers/lab_engine.ts";
 import type { Opened, SetUpOptions } from "./study_tools.ts";
 
 /** What may stand in `${}` of a query. */
@@ -182,6 +183,7 @@ async function makeLab(options: LabOptions): Promise<OwnLab> {
   const sessions = sessionsAgain<StudySession>(isNotebook(options), (s) => forCells("study", s));
   const opened: Opened = {
     ...{ options, home, registry, mlflow, store, artifacts, stop, clients: new Map() },
+    engine: engineOfLab(home, options, options.onSetup ?? (() => {})),
     now: async () =>
       stop.signal.aborted && isNotebook(options) ? (await labAgain(options))[OPENED] : opened,
   };

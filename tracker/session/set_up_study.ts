@@ -25,6 +25,7 @@ import { provenanceOf } from "../lab/provenance.ts";
 import type { CallRunner } from "../lab/runner/call_runner.ts";
 import { budgetRefusal } from "../lab/runner/machine/energy_meter.ts";
 import { gatherFacts } from "../lab/runner/gather_facts.ts";
+import type { WorkersAsked } from "../jobs/workers/worker_client.ts";
 import { originalSpeeds, timingsDecide } from "../lab/runner/original_speeds.ts";
 import {
   makeEnvironments,
@@ -37,6 +38,7 @@ import { runRefusal } from "../store/shelf/run_writer.ts";
 import { runOwner } from "../store/shelf/writers.ts";
 import { openMembers } from "./experiments/run_members.ts";
 import { LabStudy } from "./lab_study.ts";
+import { workersAsked } from "../jobs/workers/lab_engine.ts";
 import type { SessionInput } from "./start_study.ts";
 import { openSession, type StudySession } from "./study_session.ts";
 import { type Opened, studyTools } from "./study_tools.ts";
@@ -73,18 +75,26 @@ export async function checkedTools(
   setting_up: AbortSignal,
   study_id: string,
   { request, registry: loaded, dataset }: AskedStudy,
+  workers: WorkersAsked | null = null,
 ): Promise<{ tools: Tools; runner: CallRunner }> {
-  const { tools, runner } = studyTools(opened, setting_up, study_id, loaded, request);
+  const { tools, runner } = studyTools(
+    ...[opened, setting_up, study_id, loaded, request, workers] as const,
+  );
   const registry = await withFoundTasks(request, dataset, loaded, runner);
   checkRequest(request, dataset.facts, registry);
   const runtime = request.runtime === undefined ? null : registry.runtime(request.runtime);
-  if (runtime?.needs.gpu === true && !await hasGpu()) {
+  if (runtime?.needs.gpu === true && !await hasCard(workers)) {
     throw new UsageError(
       `Cannot measure speed in ${runtime.name} here: it needs an NVIDIA GPU, and nvidia-smi finds ` +
         "none; leave --runtime out for the best one that runs here",
     );
   }
   return { tools: { ...tools, registry }, runner };
+}
+
+/** Whether what runs a study's calls has a card. */
+function hasCard(workers: WorkersAsked | null): Promise<boolean> {
+  return workers === null ? hasGpu() : Promise.resolve(workers.slots.gpu > 0);
 }
 
 /** A study that goes on. */
@@ -133,10 +143,29 @@ const openMember: Parameters<typeof openMembers>[1] = (opened, request, study_id
   setUp(opened, request, study_id, begun === undefined ? {} : { begun });
 
 /** The request with the number of its workers, where it asks for some: what the machine has no room for is refused. */
-function withWorkers(request: RunRequest, facts: Facts): RunRequest {
+function withWorkers(
+  request: RunRequest,
+  facts: Facts,
+  elsewhere: WorkersAsked | null,
+): RunRequest {
   return request.workers === undefined
     ? request
-    : { ...request, workers: workersOf(request, facts) };
+    : { ...request, workers: elsewhere?.count ?? workersOf(request, facts) };
+}
+
+/** Refuses to go on where the engine's machines are of another kind than the study was timed on. */
+function refuseOtherMachine(
+  { engine }: WorkersAsked,
+  study_id: string,
+  begun: Facts,
+  { device }: Facts,
+): void {
+  const { device_name } = begun.device;
+  if (device_name === device.device_name) return;
+  throw new UsageError(
+    `Cannot go on with ${study_id} on ${engine.name} as its machine is ${device.device_name} and the ` +
+      `study's was ${device_name}: figures of two kinds of machine are not ranked`,
+  );
 }
 
 /** Looks at model and machine, infers the spec, and makes the environments. */
@@ -148,7 +177,8 @@ async function sessionInput(
   { limits = {}, begun, actions = [] }: TakenUp,
 ): Promise<SessionInput> {
   const { home, store, mlflow, options } = opened;
-  const { tools, runner } = await checkedTools(opened, setting_up, study_id, asked);
+  const workers = await workersAsked(await opened.engine(), asked.request);
+  const { tools, runner } = await checkedTools(opened, setting_up, study_id, asked, workers);
   const { registry } = tools;
   const { model_name, student: smaller, offline = false } = asked.request;
   const say = options.onSetup ?? (() => {});
@@ -158,16 +188,21 @@ async function sessionInput(
   // A study that goes on keeps the answer that it began with.
   const times = options.chooseRuntimes !== false && kindOf(asked.request).needs.timed &&
     begun === undefined && timingsDecide();
-  if (times && !await hasGpu()) await makeTimedRuntimes(tools.client, registry, say);
+  if (times && !await hasCard(workers)) await makeTimedRuntimes(tools.client, registry, say);
   const start = await gatherFacts(tools, runner, asked.request, asked.dataset.facts, gguf);
   const { baseline, student } = start;
+  if (workers !== null && begun !== undefined) {
+    refuseOtherMachine(workers, study_id, begun.facts, start.facts);
+  }
   const { facts: found, ...given } = await withGiven(tools, runner, {
     ...{ request: asked.request, facts: start.facts, baseline, begun: actions },
     known: begun?.facts.given ?? [],
   });
   const laddered = await withEarlierLadder(given.request, found, study_id, store);
   const { assumptions } = laddered;
-  const request = begun === undefined ? withWorkers(laddered.request, found) : laddered.request;
+  const request = begun === undefined
+    ? withWorkers(laddered.request, found, workers)
+    : laddered.request;
   const refusal = memoryRefusal(found) ?? budgetRefusal(request, found.device);
   if (refusal !== null) throw new UsageError(refusal);
   const kind = kindOf(request);
@@ -192,7 +227,7 @@ async function sessionInput(
   const provenance = await provenanceOf(options.command ?? "notebook", facts.model, hashes);
   return {
     ...{ tools, store, mirror: mlflow.mirror, study_id, request, facts, spec },
-    ...{ baseline, student, samplers, provenance, limits },
+    ...{ baseline, student, samplers, provenance, limits, elsewhere: workers !== null },
     members: kind.needs.model ? null : openMembers(opened, openMember),
   };
 }

@@ -71,6 +71,8 @@ export interface SessionInput {
   readonly samplers: readonly Sampler[];
   /** Limits that are set anew for a study taken up. */
   readonly limits: StudyLimits;
+  /** Whether its calls run on an engine's machines, each worker's on an allocation of its own. */
+  readonly elsewhere: boolean;
   /** Who runs its members; null: it has a model of its own. */
   readonly members: RunsMembers | null;
 }
@@ -228,11 +230,12 @@ async function prepared(
   const workshop: Workshop = { ...tools, store };
   const journal = openedFirst(store, !isNew);
   const outOfTime = new AbortController();
-  const meter = studyMeter(facts.device);
+  // Elsewhere processor time is not counted, and a worker's part of a machine is its allocation.
+  const meter = session.elsewhere ? undefined : studyMeter(facts.device);
   const runner = createCallRunner({
     client: workshop.client,
     study_id,
-    meter,
+    ...(meter === undefined ? {} : { meter }),
     signal: AbortSignal.any([signal, outOfTime.signal]),
     onEvent,
     record: journal.record,
@@ -240,7 +243,7 @@ async function prepared(
     openRun: (key) => store.openRun(key),
     timestamp: workshop.timestamp,
     stall_minutes: request.stall_minutes,
-    shareOut: shareOut(setWorkers(request), facts),
+    ...(session.elsewhere ? {} : { shareOut: shareOut(setWorkers(request), facts) }),
   });
   const known = history?.study.opened.spec ?? spec;
   const ready = await prepareStudy(workshop, runner, {
@@ -273,6 +276,7 @@ async function prepared(
     ...(history === undefined ? { earlier } : { history }),
     ...past,
     ...(givenLimits(session.limits).length === 0 ? {} : { limits: session.limits }),
+    ...(session.elsewhere ? { timed_apart: true as const } : {}),
     onEvent,
   };
   const backend = createLiveBackend(workshop, ready, runner, { original: baseline, student });

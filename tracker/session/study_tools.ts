@@ -1,5 +1,5 @@
 import { rmSync } from "node:fs";
-import type { Registry, RunRequest, StudyEvent } from "../../core/mod.ts";
+import type { Engine, Registry, RunRequest, StudyEvent } from "../../core/mod.ts";
 import { type BackendClient, createBackendClient } from "../../python-backends/client.ts";
 import { pinsHash } from "../../python-backends/environments/environment_pins.ts";
 import { OFFLINE_VARIABLES } from "../../python-backends/offline.ts";
@@ -7,14 +7,16 @@ import type { ArtifactStore } from "../artifacts/artifact_store.ts";
 import { openFolderCache } from "../artifacts/folder_cache.ts";
 import type { LabMirror } from "../exchange/mlflow/lab_mirror.ts";
 import type { Home } from "../ground/home.ts";
+import { createWorkerClient, type WorkersAsked } from "../jobs/workers/worker_client.ts";
 import type { LabStore } from "../lab/lab_store.ts";
 import { ACCOUNT_VARIABLE } from "./experiments/account.ts";
 import { type CallRunner, createCallRunner } from "../lab/runner/call_runner.ts";
+import type { EngineAsked } from "../jobs/workers/lab_engine.ts";
 import type { Tools } from "../lab/runner/workshop.ts";
 import { tellEnvironment } from "../show/terminal/tell_environment.ts";
 
 /** What the set-up of a lab's studies is told, and tells. */
-export interface SetUpOptions {
+export interface SetUpOptions extends EngineAsked {
   /** Bytes that artifacts may fill. */
   readonly maxDiskBytes?: number;
   /** The command that a report shows. */
@@ -40,6 +42,8 @@ export interface Opened {
   readonly clients: Map<string, BackendClient>;
   /** Where its workers write what they spend, and read how much they may; absent: nowhere. */
   readonly account?: string;
+  /** Whose machines run the calls of its studies; null: this process does. */
+  readonly engine: () => Promise<Engine | null>;
   /** What is to be worked with now: where this was closed, a notebook has it opened again. */
   readonly now: () => Promise<Opened>;
 }
@@ -54,12 +58,14 @@ export function studyTools(
     RunRequest,
     "offline" | "trust_remote_code" | "stall_minutes"
   >,
+  workers: WorkersAsked | null,
 ): { tools: Tools; runner: CallRunner } {
   const { environments } = registry;
   const hashOf = (name: string) => pinsHash(name, environments.get(name));
   const pins = [...environments].map(([name, folder]) => [folder, hashOf(name)]);
-  const kind = JSON.stringify([offline, trust_remote_code, pins, account]);
-  const client = clients.get(kind) ?? createBackendClient({
+  const elsewhere = workers === null ? null : [workers.count, workers.slots];
+  const kind = JSON.stringify([offline, trust_remote_code, pins, account, elsewhere]);
+  const opening = {
     home: home.root,
     offline,
     pins_folders: environments,
@@ -70,7 +76,12 @@ export function studyTools(
       ...(account === undefined ? {} : { [ACCOUNT_VARIABLE]: account }),
     },
     onEnvironmentProgress: tellEnvironment(options),
-  });
+  };
+  const say = options.onSetup ?? (() => {});
+  const client = clients.get(kind) ??
+    (workers === null
+      ? createBackendClient(opening)
+      : createWorkerClient(workers, { ...opening, say }));
   clients.set(kind, client);
   const timestamp = () => new Date().toISOString();
   const tools: Tools = {

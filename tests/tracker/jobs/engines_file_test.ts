@@ -16,14 +16,15 @@ function open(called: string, text?: string): Promise<Engine> {
 }
 
 const FILE = `engines:
-  big: { kind: slurm, partition: gpu, extra: [--qos=low], machine: a100-80gb, price_per_hour: 12.5 }
+  big: { kind: slurm, partition: gpu, extra: [--qos=low], machine: a100-80gb, price_per_hour: 12.5, worker: { cpu: 8, gpu: 1 } }
   small: { kind: local, limits: { cpu: 1 }, machine: my-laptop, price_per_hour: 0.2, artifacts: "s3://models/pare" }
 `;
 
 Deno.test("an engine is named on the command or in the file, and a slip is told", async () => {
   assert.equal((await open("local")).name, "local");
   assert.equal((await open("slurm:long")).name, "slurm:long");
-  assert.equal((await open("big", FILE)).name, "big");
+  const big = await open("big", FILE);
+  assert.deepEqual([big.name, big.worker], ["big", { cpu: 8, gpu: 1, memory_gb: null }]);
   const small = await open("small", FILE);
   assert.equal(small.artifacts, "s3://models/pare");
   const { total, machine, price_per_hour } = await small.capacity();

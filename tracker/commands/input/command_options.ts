@@ -39,6 +39,16 @@ export function withRunOptions(command: Command): Command {
     .option("--json", "what it came to as JSON on standard output; asks nothing");
 }
 
+/** Whose machines run a study's calls. */
+export function withEngine(command: Command): Command {
+  return command.optionsGroup(PLACES)
+    .option(
+      "--engine <name>",
+      "run its trials there, --workers at once: slurm:PARTITION, ray://HOST:PORT, local, or one of engines.yaml",
+    )
+    .option("--engines <file>", "a file of engines; default: engines.yaml in PARE_HOME");
+}
+
 /** What an evaluation takes beside the options of its study. */
 export function withEndpoint(command: Command): Command {
   const asked = command.optionsGroup("The server that is asked, and the judge:")

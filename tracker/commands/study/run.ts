@@ -37,6 +37,9 @@ export interface StudyCommandOptions extends RunOptions {
   mlflow?: string;
   /** A runtime whose settings of the cache are measured at the end. */
   caches?: string;
+  /** Whose machines run its calls; absent: this one. */
+  engine?: string;
+  engines?: string;
   json?: boolean;
 }
 
@@ -80,6 +83,8 @@ export async function runStudyCommand(
     maxDisk,
     output,
     caches,
+    engine,
+    engines,
     yes = false,
     json = false,
     onProgress,
@@ -104,6 +109,8 @@ export async function runStudyCommand(
     onMirror: (sentence) => screen.say(sentence),
     ...(store === undefined ? {} : { store }),
     ...(mlflow === undefined ? {} : { mlflow }),
+    ...(engine === undefined ? {} : { engine }),
+    ...(engines === undefined ? {} : { engines }),
     ...(maxDisk === undefined ? {} : { maxDiskBytes: parseBytes(maxDisk, "--max-disk") }),
   });
   // A name that is none is said before any work.
@@ -152,6 +159,12 @@ export async function runCommand(
   if (queue && options.caches !== undefined) {
     throw new UsageError(
       "Cannot put a study in line with --caches: measure them once it has run, by pare caches STUDY",
+    );
+  }
+  if (queue && options.engine !== undefined) {
+    throw new UsageError(
+      `Cannot put a study in line with --engine ${options.engine}: pare queue add --engine names where a ` +
+        "whole study runs, and without --queue its trials run there side by side",
     );
   }
   if (queue) return void await (await import("../queue/add.ts")).putInLine(request, options);

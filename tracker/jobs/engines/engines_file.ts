@@ -12,6 +12,13 @@ const about = {
   artifacts: z.string().regex(/^s3:\/\//, "write s3://BUCKET/PREFIX").optional().describe(
     "the object store from which its machines fetch artifacts, and to which they send what they make",
   ),
+  worker: z.strictObject({
+    cpu: z.number().positive().default(1).describe("threads"),
+    gpu: z.int().nonnegative().default(0).describe("cards"),
+    memory_gb: z.number().positive().optional().describe("memory, GB"),
+  }).optional().describe(
+    "what each worker of a study takes; default: a card, or an equal part of the threads where there is none",
+  ),
   limits: z.strictObject({
     cpu: z.number().positive().optional().describe("threads of all jobs at once"),
     gpu: z.int().nonnegative().optional().describe("cards of all jobs at once"),

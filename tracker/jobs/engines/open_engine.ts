@@ -20,6 +20,9 @@ export async function openEngine(called: string, { file, books }: EngineFolders)
   const entry = findEntry(called, file);
   const engine = asEntered(await engineOf(called, entry, books), entry);
   if (entry.artifacts !== undefined) engine.artifacts = entry.artifacts;
+  if (entry.worker !== undefined) {
+    engine.worker = { ...entry.worker, memory_gb: entry.worker.memory_gb ?? null };
+  }
   return engine;
 }
 

@@ -7,6 +7,8 @@ export interface Devices {
   readonly slots: Slots;
   /** Its cards, as CUDA_VISIBLE_DEVICES names them. */
   readonly cards: readonly string[];
+  /** What those cards are called. */
+  readonly names?: readonly string[];
   /** Its threads as the system numbers them, where a job can be kept to some of them; absent: it cannot. */
   readonly threads?: readonly string[];
   /** Its kind: jobs on two kinds are not compared by their time. */
@@ -50,6 +52,7 @@ export async function findDevices(): Promise<Devices> {
   return {
     slots: { cpu, gpu: held.length, memory_gb: Math.floor(totalmem() / 1e8) / 10 },
     cards: held,
+    names: held.length === 0 ? [] : names,
     threads: await ownThreads(),
     machine: kindOf(cpu, held.length === 0 ? [] : names),
   };

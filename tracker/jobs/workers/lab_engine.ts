@@ -1,0 +1,58 @@
+import { join, relative } from "node:path";
+import { type Engine, EngineError, type RunRequest, UsageError } from "../../../core/mod.ts";
+import type { Home } from "../../ground/home.ts";
+import { openEngine } from "../engines/open_engine.ts";
+import { type WorkersAsked, workersFolder, workersOn } from "./worker_client.ts";
+import { queuePaths } from "../../store/queue/queue_paths.ts";
+
+/** Whose machines run the calls of a lab's studies. */
+export interface EngineAsked {
+  /** As `pare queue work --engine` names one: `slurm:gpu`, `ray://127.0.0.1:8265`, `local`, or one of the file. */
+  readonly engine?: string;
+  /** A file of engines; default: engines.yaml in PARE_HOME. */
+  readonly engines?: string;
+}
+
+function asUsageError(error: unknown): never {
+  throw error instanceof EngineError ? new UsageError(error.message) : error;
+}
+
+/** The engine of a lab, looked at once and before anything is submitted; null: this process runs its calls. */
+export function engineOfLab(
+  { root, store }: Pick<Home, "root" | "store">,
+  { engine: called, engines: file = join(root, "engines.yaml") }: EngineAsked,
+  say: (line: string) => void,
+): () => Promise<Engine | null> {
+  let opened: Promise<Engine> | null = null;
+  const open = async () => {
+    const { books } = queuePaths(store);
+    const engine = await openEngine(called!, { file, books });
+    const beside = relative(root, store).startsWith("..") ? [join(store, "workers")] : [];
+    for (const folder of [workersFolder(root), ...beside]) {
+      const unseen = await engine.check?.(folder) ?? null;
+      if (unseen !== null) say(`note: ${unseen}`);
+    }
+    for (const folder of beside) await Deno.remove(folder).catch(() => {}); // only looked at
+    return engine;
+  };
+  return async () => {
+    if (called === undefined) return null;
+    opened ??= open();
+    return await opened.catch(asUsageError);
+  };
+}
+
+/** The workers that a study asks its engine for; null: it has none. */
+export async function workersAsked(
+  engine: Engine | null,
+  { workers, budget_joules }: Pick<RunRequest, "workers" | "budget_joules">,
+): Promise<WorkersAsked | null> {
+  if (engine === null) return null;
+  if (budget_joules !== undefined) {
+    throw new UsageError(
+      `Cannot keep a budget of ${budget_joules} J on ${engine.name} as processor time is counted on this ` +
+        "machine alone: limit the time by --budget",
+    );
+  }
+  return workersOn(await engine.capacity().catch(asUsageError), engine, workers);
+}
