@@ -14,16 +14,26 @@ export function syncFolder(folder: string): void {
   }
 }
 
-/**
- * Writes a JSON document so that a reader finds the old one or the new one, never a half, also after a
- * power cut. Several may write one file at once: the last one's stays. Makes the folder where it lacks.
- */
+/** Writes all of it: one call may write a part. */
+export function writeAll(file: Deno.FsFile, bytes: Uint8Array): void {
+  for (let at = 0; at < bytes.length;) at += file.writeSync(bytes.subarray(at));
+}
+
+/** Writes a JSON document as `writeWholeText` writes a text. */
 export function writeWhole(path: string, value: unknown): void {
+  writeWholeText(path, `${JSON.stringify(value, null, 2)}\n`);
+}
+
+/**
+ * Writes a file so that a reader finds the old one or the new one, never a half, also after a power cut.
+ * Several may write one file at once: the last one's stays. Makes the folder where it lacks.
+ */
+export function writeWholeText(path: string, text: string): void {
   const folder = dirname(path);
   const partial = `${path}.partial-${Deno.pid}-${crypto.randomUUID().slice(0, 8)}`;
   Deno.mkdirSync(folder, { recursive: true });
   try {
-    Deno.writeTextFileSync(partial, `${JSON.stringify(value, null, 2)}\n`);
+    Deno.writeTextFileSync(partial, text);
     sync(partial);
     Deno.renameSync(partial, path);
   } catch (error) {

@@ -1,4 +1,4 @@
-import { join, resolve } from "node:path";
+import { basename, join, resolve } from "node:path";
 import { Artifact, type FileChecksum, Setting } from "../../core/mod.ts";
 import { isAlive, thisProcess } from "../../python-backends/process_owner.ts";
 import { canonicalJson } from "./action_key.ts";
@@ -79,6 +79,9 @@ export async function readArtifact(path: string, here: string | null): Promise<A
   }
   try {
     const artifact = Artifact.parse(JSON.parse(text));
+    const id = artifactId(artifact.files);
+    // A flipped bit of what says which bytes it is: as good as no document.
+    if (artifact.artifact_id !== id || here !== null && basename(here) !== id) return null;
     return here === null ? artifact : { ...artifact, location: resolve(here, artifact.location) };
   } catch {
     return null; // half of a document, or one of another form: made again

@@ -1,5 +1,6 @@
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { z } from "zod";
+import { writeAll, writeWholeText } from "../../python-backends/whole_file.ts";
 import { sha256Text } from "../ground/storage/file_hash.ts";
 
 /** The first line of a store's list; each line behind it is the id of an artifact. */
@@ -7,9 +8,11 @@ const Head = z.object({ store: z.string() });
 
 /** A store that has used artifacts from here, and which, whatever became of the store. */
 export interface Claimant {
-  /** Where the store was when it used them. */
+  /** Where the store was when it used them; of a list that is damaged, the list itself. */
   readonly store: string;
   readonly artifact_ids: ReadonlySet<string>;
+  /** Nobody can say which store it is, nor all that it used. */
+  readonly damaged: boolean;
 }
 
 /** Writes down what one store uses. */
@@ -31,15 +34,40 @@ function realPath(store: string): string {
   }
 }
 
-/** A line that a killed process left half is none. */
-function readList(path: string): Claimant | null {
-  const lines = Deno.readTextFileSync(path).split("\n").slice(0, -1);
+/** A line that a killed process left half is none. A list is called by its store, so that a flipped bit shows. */
+function readList(path: string): Claimant {
+  const [head = "", ...rest] = Deno.readTextFileSync(path).split("\n").slice(0, -1);
+  const artifact_ids = new Set(rest.filter((line) => /^[0-9a-f]{16}$/.test(line)));
   try {
-    const { store } = Head.parse(JSON.parse(lines[0] ?? ""));
-    const ids = lines.slice(1).filter((line) => /^[0-9a-f]{16}$/.test(line));
-    return { store, artifact_ids: new Set(ids) };
+    const { store } = Head.parse(JSON.parse(head));
+    if (basename(listPath("", store)) === basename(path)) {
+      return { store, artifact_ids, damaged: false };
+    }
   } catch {
-    return null;
+    // As if it named another store.
+  }
+  return { store: path, artifact_ids, damaged: true };
+}
+
+const NEWLINE = 0x0a;
+
+/** Adds a line of its own: glued to what a killed process left half it would be none. */
+function addLine(path: string, line: string): void {
+  using file = Deno.openSync(path, { read: true, append: true });
+  const last = new Uint8Array(1);
+  file.seekSync(-1, Deno.SeekMode.End);
+  file.readSync(last);
+  writeAll(file, new TextEncoder().encode(`${last[0] === NEWLINE ? "" : "\n"}${line}\n`));
+  file.syncDataSync();
+}
+
+/** What stands in a store's list; null: it has none. */
+function listed(path: string): Claimant | null {
+  try {
+    return readList(path);
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return null;
+    throw error;
   }
 }
 
@@ -51,25 +79,12 @@ export function openClaims(directory: string, store: string): ClaimList {
       if (known?.has(artifact_id)) return;
       const real = realPath(store);
       const path = listPath(directory, real);
-      let there: Claimant | null = null;
-      try {
-        there = readList(path);
-      } catch (error) {
-        if (!(error instanceof Deno.errors.NotFound)) throw error;
-      }
+      const there = listed(path);
       known = new Set(there?.artifact_ids);
-      if (known.has(artifact_id)) return;
-      const head = there === null ? `${JSON.stringify({ store: real })}\n` : "";
-      const file = Deno.openSync(path, {
-        create: true,
-        ...(there === null ? { write: true, truncate: true } : { append: true }),
-      });
-      try {
-        file.writeSync(new TextEncoder().encode(`${head}${artifact_id}\n`));
-        file.syncDataSync();
-      } finally {
-        file.close();
-      }
+      if (there === null || there.damaged) {
+        const lines = [JSON.stringify({ store: real }), ...known, artifact_id];
+        writeWholeText(path, lines.map((line) => `${line}\n`).join(""));
+      } else if (!known.has(artifact_id)) addLine(path, artifact_id);
       known.add(artifact_id);
     },
   };
@@ -79,8 +94,7 @@ export function openClaims(directory: string, store: string): ClaimList {
 export function claimants(directory: string): Claimant[] {
   const found: Claimant[] = [];
   for (const { name } of Deno.readDirSync(directory)) {
-    const list = name.endsWith(".claims") ? readList(join(directory, name)) : null;
-    if (list !== null) found.push(list);
+    if (name.endsWith(".claims")) found.push(readList(join(directory, name)));
   }
   return found.sort((a, b) => a.store < b.store ? -1 : 1);
 }

@@ -112,14 +112,22 @@ function unfinished(records: readonly JournalRecord[], open: readonly string[]):
  * have used them before that was written down. A store that cannot say keeps all that it used.
  */
 export async function artifactClaims(
-  artifacts: Pick<ArtifactStore, "claimants">,
+  artifacts: Pick<ArtifactStore, "claimants" | "list">,
   also: readonly string[],
 ): Promise<ArtifactClaims> {
   const keep = new Set<string>();
   const known = new Set<string>();
   const unsure: { store: string; reason: string }[] = [];
   const listed = artifacts.claimants();
-  for (const { store, artifact_ids } of listed) {
+  for (const { store, artifact_ids, damaged } of listed) {
+    if (damaged) {
+      for (const { artifact_id } of await artifacts.list()) keep.add(artifact_id);
+      const reason =
+        "it is the list of what a store uses, and damaged: nothing goes until that store " +
+        "uses an artifact again, or you remove the list";
+      unsure.push({ store, reason });
+      continue;
+    }
     const claims = await storeClaims(store);
     for (const id of [...claims.known, ...artifact_ids]) known.add(id);
     for (const id of claims.unsure === null ? claims.keep : [...claims.keep, ...artifact_ids]) {

@@ -11,6 +11,7 @@
  */
 import { closeSync, fstatSync, openSync, readSync } from "node:fs";
 import { join } from "node:path";
+import { z } from "zod";
 import { type Attempt, EngineError } from "../../../core/jobs/engine.ts";
 import type { LockOwner } from "../../../python-backends/process_owner.ts";
 import { readWhole, writeWhole } from "../../../python-backends/whole_file.ts";
@@ -26,28 +27,36 @@ export interface Bound {
   readonly after?: readonly string[];
 }
 
+const Owner = z.object({ pid: z.int(), start: z.string() });
+
 /** What the wrapper is told. */
-export type Request = Pick<Attempt, "id" | "attempt" | "argv" | "seconds"> & Bound & {
-  /** The folder that relative paths of the words are below. */
-  readonly cwd: string;
-};
+const Request = z.strictObject({
+  id: z.string(),
+  attempt: z.int().positive(),
+  argv: z.array(z.string()).min(1),
+  seconds: z.number().nullable(),
+  cwd: z.string().describe("the folder that relative paths of the words are below"),
+  holder: Owner.optional(),
+  after: z.array(z.string()).optional(),
+});
+export type Request = z.infer<typeof Request>;
 
 /** What the wrapper wrote. */
-export interface Written {
-  readonly id: string;
-  readonly attempt: number;
-  /** Of the one start that ran it. */
-  readonly token: string;
-  /** `done`: it ended by itself, well or not. `saved`: it was asked to end in good order. */
-  readonly how: "done" | "saved" | "cancelled" | "timeout";
-  /** Null: a signal ended it, or it could not be started. */
-  readonly code: number | null;
-  readonly signal: string | null;
-  /** Why it could not be started. */
-  readonly not_started: string | null;
-  /** From its start to the end of all that it had started. */
-  readonly seconds: number;
-}
+const Written = z.strictObject({
+  id: z.string(),
+  attempt: z.int(),
+  token: z.string().describe("of the one start that ran it"),
+  how: z.enum(["done", "saved", "cancelled", "timeout"]).describe(
+    "`done`: it ended by itself, well or not; `saved`: it was asked to end in good order",
+  ),
+  code: z.int().nullable().describe("null: a signal ended it, or it could not be started"),
+  signal: z.string().nullable(),
+  not_started: z.string().nullable().describe("why it could not be started"),
+  seconds: z.number().nonnegative().describe(
+    "from its start to the end of all that it had started",
+  ),
+});
+export type Written = z.infer<typeof Written>;
 
 export function attemptPaths(folder: string) {
   const at = (name: string) => join(folder, name);
@@ -92,12 +101,14 @@ export function writeRequest(
   }
 }
 
+/** Null also where it is damaged: nothing is run by half of what was asked. */
 export function readRequest(folder: string): Request | null {
-  return readWhole<Request>(attemptPaths(folder).request);
+  return Request.safeParse(readWhole(attemptPaths(folder).request)).data ?? null;
 }
 
+/** Null also where it is damaged: its lease then tells that nobody runs it, and it is tried again. */
 export function readResult(folder: string): Written | null {
-  return readWhole<Written>(attemptPaths(folder).result);
+  return Written.safeParse(readWhole(attemptPaths(folder).result)).data ?? null;
 }
 
 /** Asks for an attempt's end, whichever engine has it: the wrapper looks twice a second. */

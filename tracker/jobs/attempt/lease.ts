@@ -1,7 +1,8 @@
 import { mkdirSync, readFileSync, readlinkSync, statSync } from "node:fs";
+import { dirname } from "node:path";
 import type { AttemptSeen } from "../../../core/jobs/ports.ts";
 import { isAlive, type LockOwner, thisProcess } from "../../../python-backends/process_owner.ts";
-import { readWhole } from "../../../python-backends/whole_file.ts";
+import { readWhole, syncFolder, writeAll } from "../../../python-backends/whole_file.ts";
 import { attemptPaths, readResult } from "./attempt_folder.ts";
 import { remains } from "./remains.ts";
 
@@ -59,12 +60,13 @@ function writeOnce(path: string, lease: object): boolean {
   }
   using _file = file;
   try {
-    file.writeSync(new TextEncoder().encode(JSON.stringify(lease)));
+    writeAll(file, new TextEncoder().encode(JSON.stringify(lease)));
     file.syncSync();
   } catch (error) {
     Deno.removeSync(path); // a full disk: whoever tries again finds no half of it
     throw error;
   }
+  syncFolder(dirname(path)); // or its name is lost with the power, and another start takes it
   return true;
 }
 

@@ -1,3 +1,4 @@
+import { z } from "zod";
 import type { AttemptFiles, AttemptKey, AttemptSeen, Engine, Job } from "../../../core/mod.ts";
 import { readWhole, writeWhole } from "../../../python-backends/whole_file.ts";
 import { seenAttempt } from "../attempt/attempt_state.ts";
@@ -12,15 +13,17 @@ import {
 import { type AttemptWork, QueuedWork } from "./queued_work.ts";
 
 /** How far an attempt is, in its folder, by its own program. */
-export interface ProgressFile {
-  /** Share that is done, from 0 to 1; null: nobody can know yet. */
-  readonly share: number | null;
-  /** In words, such as `trial 2 of 5 (t02), at most 6 min left`. */
-  readonly said: string;
-}
+const ProgressFile = z.object({
+  share: z.number().min(0).max(1).nullable().describe(
+    "that is done; null: nobody can know yet",
+  ),
+  said: z.string().describe("such as `trial 2 of 5 (t02), at most 6 min left`"),
+});
+export type ProgressFile = z.infer<typeof ProgressFile>;
 
+/** Null: it told nothing, or the file is damaged. */
 export function readProgress(folder: string): ProgressFile | null {
-  return readWhole<ProgressFile>(ownPaths(folder).progress);
+  return ProgressFile.safeParse(readWhole(ownPaths(folder).progress)).data ?? null;
 }
 
 /** The code of a study's process that was stopped in good order. */

@@ -3,6 +3,7 @@ import { journalFault, keepAcknowledged } from "./rescue.ts";
 import { awaitTurn, tryTurn } from "./turn.ts";
 import { makeGatherer, type PointGatherer } from "../points/gather.ts";
 import { encodeLine, readEntry } from "./record_line.ts";
+import { writeAll } from "../../../python-backends/whole_file.ts";
 import { storageError } from "../../ground/storage/storage_error.ts";
 
 const NEWLINE = 0x0a;
@@ -114,10 +115,6 @@ function cutAt(path: string, file: Deno.FsFile, end: number, size: number): stri
 function cutTail(path: string, file: Deno.FsFile): { end: number; torn: string | null } {
   const { end, size } = ends(file);
   return { end, torn: end === size ? null : cutAt(path, file, end, size) };
-}
-
-function writeAll(file: Deno.FsFile, bytes: Uint8Array): void {
-  for (let at = 0; at < bytes.length;) at += file.writeSync(bytes.subarray(at));
 }
 
 function concatenated(lines: readonly Uint8Array[]): Uint8Array {

@@ -8,7 +8,7 @@ import {
   reduce,
   UsageError,
 } from "../../../core/mod.ts";
-import { syncFolder } from "../../../python-backends/whole_file.ts";
+import { syncFolder, writeAll } from "../../../python-backends/whole_file.ts";
 import { storageError } from "../../ground/storage/storage_error.ts";
 import { awaitTurn } from "../journal/turn.ts";
 import { queueLine, readQueueLine } from "./queue_line.ts";
@@ -38,10 +38,6 @@ function readFrom(file: Deno.FsFile, from: number): Uint8Array {
   return bytes;
 }
 
-function writeAll(file: Deno.FsFile, bytes: Uint8Array): void {
-  for (let at = 0; at < bytes.length;) at += file.writeSync(bytes.subarray(at));
-}
-
 /** Reads on from a place; a last line without its end belongs to a write that was not acknowledged. */
 function readOn(path: string, file: Deno.FsFile, before: Reading): Reading {
   const bytes = readFrom(file, before.end);
@@ -65,6 +61,18 @@ function readOn(path: string, file: Deno.FsFile, before: Reading): Reading {
   };
 }
 
+/**
+ * Gives a last line its end back where a flipped bit took that: it was acknowledged. One without a byte in
+ * its end's place was not. Under the lock.
+ */
+function mendEnd(file: Deno.FsFile, from: number): void {
+  const bytes = readFrom(file, from);
+  const line = bytes.subarray(bytes.lastIndexOf(NEWLINE) + 1, -1);
+  if (typeof readQueueLine(new TextDecoder().decode(line)) === "string") return;
+  file.seekSync(from + bytes.length - 1, Deno.SeekMode.Start);
+  writeAll(file, Uint8Array.of(NEWLINE));
+}
+
 /** A queue's journal on disk: many processes read it and append to it, each under its lock. */
 export class QueueDisk implements JobDisk {
   #read = nothing();
@@ -77,6 +85,10 @@ export class QueueDisk implements JobDisk {
     using file = Deno.openSync(this.path, { read: true, write: true, create: true });
     using _turn = await awaitTurn(this.path, file);
     this.#catchUp(file);
+    if (file.statSync().size > this.#read.end) {
+      mendEnd(file, this.#read.end);
+      this.#catchUp(file);
+    }
     const events = decide(this.#read.queue);
     if (events.length > 0) this.#append(file, events);
     return this.#read.queue;
