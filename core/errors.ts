@@ -1,3 +1,26 @@
+/** Characters of a sentence: what is longer hides what it says, and was made to. */
+const LONGEST_SENTENCE = 4_000;
+/** Characters of a name within one. */
+const LONGEST_NAME = 80;
+
+/**
+ * What a terminal or a reader would act on (escapes, other controls, marks that turn the direction of a
+ * text round) as its code: much that is said quotes a stranger's file. Ends of lines and tabs stay.
+ */
+export function visibleText(text: string): string {
+  return text.replaceAll(
+    // deno-lint-ignore no-control-regex
+    /[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]/g,
+    (letter) => `\\u${letter.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
+}
+
+/** A stranger's text within a sentence: on one line, and no longer than `most` characters. */
+export function quotedText(text: string, most = LONGEST_NAME): string {
+  const line = text.replaceAll(/\s+/g, " ");
+  return line.length <= most ? line : `${line.slice(0, most - 1)}…`;
+}
+
 /** A mistake of the user's: printed as one sentence, exit code 2, nothing half-written. */
 export class UsageError extends Error {
   /** Set where a stack is what the user is shown of an error: it is the sentence alone then. */
@@ -5,7 +28,12 @@ export class UsageError extends Error {
   override readonly name = "UsageError";
 
   constructor(message?: string, options?: ErrorOptions) {
-    super(message, options);
+    super(
+      message === undefined ? message : visibleText(
+        message.length <= LONGEST_SENTENCE ? message : `${message.slice(0, LONGEST_SENTENCE - 1)}…`,
+      ),
+      options,
+    );
     if (UsageError.sentenceOnly) this.stack = this.message;
   }
 }
@@ -30,9 +58,12 @@ function distance(a: string, b: string): number {
 
 /** Known names that another one is surely a slip of, the nearest first. */
 function nearNames(name: string, known: readonly string[]): string[] {
+  const most = ({ length }: string) => Math.max(1, Math.floor(length / 3));
   return known
+    // A name that is longer by more than that is no slip, and may be as long as a file.
+    .filter((candidate) => Math.abs(name.length - candidate.length) <= most(candidate))
     .map((candidate) => ({ candidate, d: distance(name.toLowerCase(), candidate.toLowerCase()) }))
-    .filter(({ candidate, d }) => d <= Math.max(1, Math.floor(candidate.length / 3)))
+    .filter(({ candidate, d }) => d <= most(candidate))
     .sort((x, y) => x.d - y.d)
     .map(({ candidate }) => candidate);
 }
@@ -46,7 +77,8 @@ export function nearestName(name: string, known: readonly string[]): string | un
 export function unknownName(kind: string, name: string, known: readonly string[]): string {
   const near = nearestName(name, known);
   const hint = near === undefined ? "" : ` Did you mean "${near}"?`;
-  return `Unknown ${kind} "${name}".${hint} Known: ${[...known].sort().join(", ")}`;
+  const names = [...known].sort().map((one) => quotedText(one));
+  return `Unknown ${kind} "${quotedText(name)}".${hint} Known: ${names.join(", ")}`;
 }
 
 /** More names than this hide the one that was meant. */
@@ -65,5 +97,5 @@ export function unknownOfMany(
   const hint = near.length === 0
     ? ""
     : ` Did you mean ${near.map((one) => `"${one}"`).join(", ")}?`;
-  return `Unknown ${kind} "${name}".${hint} ${lists_all} lists all ${known.length}`;
+  return `Unknown ${kind} "${quotedText(name)}".${hint} ${lists_all} lists all ${known.length}`;
 }

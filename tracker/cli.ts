@@ -1,4 +1,5 @@
 import { Command, CommanderError, Option } from "commander";
+import { sayError } from "./commands/output/say_error.ts";
 import { addServeCommands } from "./commands/serve/add_serve.ts";
 import { addConvertCommand } from "./commands/exchange/add_convert.ts";
 import { addPassOnCommands } from "./commands/exchange/pass_on_commands.ts";
@@ -362,9 +363,6 @@ function addSetUpCommands(program: Command): void {
     );
 }
 
-/** Errors that are a sentence, with their exit codes: 130 is what a shell says of Ctrl-C. */
-const SAID: Readonly<Record<string, number>> = { UsageError: 2, NoAnswer: 130, Stopped: 130 };
-
 /** Runs one command line; exit code 0, 2 for a mistake of the user's, 130 for Ctrl-C, 1 for ours. */
 export async function main(words: string[]): Promise<number> {
   try {
@@ -375,25 +373,7 @@ export async function main(words: string[]): Promise<number> {
       if (error.code === "commander.unknownOption") hintAtDashedName(words);
       return error.exitCode === 0 ? 0 : 2;
     }
-    const code = error instanceof Error ? SAID[error.name] : undefined;
-    if (code !== undefined) {
-      console.error(`pare: ${(error as Error).message}`);
-      return code;
-    }
-    const { isDiskFull, isUnwritable } = await import("./ground/storage/storage_error.ts");
-    const reason = error instanceof Error ? error.message : "";
-    if (isDiskFull(error) || isUnwritable(error)) {
-      console.error(
-        isDiskFull(error)
-          ? `pare: Cannot go on as the disk is full (${reason}); free some space, or set PARE_HOME to ` +
-            `a larger disk`
-          : `pare: Cannot go on as a file or folder may not be used so (${reason}); change who may, or ` +
-            `name another place by PARE_HOME or --store`,
-      );
-      return 2;
-    }
-    console.error(error instanceof Error ? error.stack : error);
-    return 1;
+    return sayError(error);
   }
 }
 

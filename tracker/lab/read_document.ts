@@ -1,6 +1,5 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { parse } from "yaml";
 import {
   RunRequest,
   StagesPlan,
@@ -10,21 +9,11 @@ import {
 } from "../../core/mod.ts";
 import { checkStudy } from "./check_study.ts";
 import { PROJECT_ROOT } from "../ground/home.ts";
-
-/** Characters of a document: a list of stages is a page or two. */
-const LONGEST = 1_000_000;
+import { readYaml } from "../ground/storage/read_yaml.ts";
 
 /** A staged document, YAML or JSON, as the study that it asks for. */
 export function readStages(path: string): StudyRequest {
-  let document: unknown;
-  try {
-    const text = readFileSync(path, "utf8");
-    if (text.length > LONGEST) throw new Error(`it has more than ${LONGEST} characters`);
-    document = parse(text, { maxAliasCount: 100 });
-  } catch (error) {
-    const [said] = (error instanceof Error ? error.message : String(error)).split("\n");
-    throw new UsageError(`Cannot read the stages ${path}: ${said}`);
-  }
+  const document = readYaml(path, "the stages");
   if (typeof document !== "object" || document === null || Array.isArray(document)) {
     throw new UsageError(
       `Cannot take the stages ${path}: it must be an object with model_name, stages and core`,

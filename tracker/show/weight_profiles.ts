@@ -1,6 +1,5 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { parse } from "yaml";
 import {
   kindOf,
   UsageError,
@@ -10,6 +9,7 @@ import {
   WeightProfiles,
 } from "../../core/mod.ts";
 import { PROJECT_ROOT } from "../ground/home.ts";
+import { readYaml } from "../ground/storage/read_yaml.ts";
 import type { StudyView } from "./view/study_view.ts";
 
 const SHIPPED = join(PROJECT_ROOT, "plugins", "search", "weight_profiles.yaml");
@@ -21,14 +21,7 @@ export function shippedProfilesText(): string {
 
 /** Profiles of a file, YAML or JSON; without one those that ship. */
 export function readProfiles(path: string = SHIPPED): WeightProfile[] {
-  let text: unknown;
-  try {
-    text = parse(readFileSync(path, "utf8")) ?? [];
-  } catch (error) {
-    const [said] = (error instanceof Error ? error.message : String(error)).split("\n");
-    throw new UsageError(`Cannot read the profiles ${path}: ${said}`);
-  }
-  const read = WeightProfiles.safeParse(text);
+  const read = WeightProfiles.safeParse(readYaml(path, "the profiles") ?? []);
   if (read.success) return read.data;
   const [issue] = read.error.issues;
   const at = issue?.path.join(".") || "the file";

@@ -105,7 +105,7 @@ Deno.test("a published folder is whole, says what it leaves out, and overwrites 
     for (const file of ["report.html", "study.json", "reproduce.sh", "SHA256SUMS", "LEFT_OUT.md"]) {
       assert.ok(existsSync(join(directory, file)), file);
     }
-    assert.equal((await readRecorded(directory)).study_id, STUDY);
+    assert.equal(readRecorded(directory).study_id, STUDY);
     await checkCrate(directory);
     await checkPrograms(join(directory, "report.html"));
     const notes = await texts(directory, "SELECT text FROM 'DIR/data/notes.parquet'");

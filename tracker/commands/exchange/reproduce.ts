@@ -1,5 +1,4 @@
 import { existsSync, mkdirSync } from "node:fs";
-import { readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import {
   type Drift,
@@ -15,6 +14,7 @@ import { discoverPlugins } from "../../lab/discover.ts";
 import { findStudy, findTrial } from "../../lab/find_study.ts";
 import { findHome, type Home } from "../../ground/home.ts";
 import { differenceText } from "../../store/rows/drift_rows.ts";
+import { readText } from "../../ground/storage/plain_file.ts";
 import { openStore } from "../../store/store.ts";
 import { textTable } from "../../show/terminal/table.ts";
 import { differencesOf, driftOf } from "../../exchange/reproduce/compare_recorded.ts";
@@ -39,11 +39,14 @@ interface Meant {
   readonly trial: RecordedTrial;
 }
 
+/** Bytes of a recorded study, which has a hash of every answer. */
+const LONGEST = 500_000_000;
+
 /** The study of a published folder. */
-export async function readRecorded(folder: string): Promise<RecordedStudy> {
+export function readRecorded(folder: string): RecordedStudy {
   const path = join(folder, "recorded.json");
   try {
-    return RecordedStudy.parse(JSON.parse(await readFile(path, "utf8")));
+    return RecordedStudy.parse(JSON.parse(readText(path, LONGEST)));
   } catch (error) {
     const why = !existsSync(path)
       ? "there is none: name a folder that `pare publish` wrote"
@@ -80,7 +83,7 @@ async function meantBy(
   { from }: ReproduceOptions,
 ): Promise<Meant> {
   if (from !== undefined) {
-    const study = await readRecorded(resolve(from));
+    const study = readRecorded(resolve(from));
     return { study, trial: trialNamed(study, name) };
   }
   await using store = await openStore(home.store, { write: false });

@@ -1,7 +1,6 @@
 import { createHash } from "node:crypto";
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { basename, dirname, resolve } from "node:path";
-import { parse } from "yaml";
 import {
   baseUrl,
   type ExperimentsPlan,
@@ -19,6 +18,7 @@ import {
 } from "../../../core/experiments/document.ts";
 import { providerOf } from "../../../core/experiments/providers.ts";
 import { EVALUATION_PRESETS } from "../../../core/serving/evaluation/presets.ts";
+import { readYaml } from "../../ground/storage/read_yaml.ts";
 import { discoverPlugins } from "../../lab/discover.ts";
 import { keepSalt, saltOf } from "../../session/experiments/account.ts";
 import { type ConfiguredEvaluation, configuredEvaluation } from "../input/configured_evaluation.ts";
@@ -36,21 +36,6 @@ export interface ExperimentsAsked {
 }
 
 const DEFAULT_CONFIG = "quick";
-/** Characters of a document: experiments are a page or two. */
-const LONGEST = 1_000_000;
-
-function readFile(file: string): ExperimentsDocument {
-  let document: unknown;
-  try {
-    const text = readFileSync(file, "utf8");
-    if (text.length > LONGEST) throw new Error(`it has more than ${LONGEST} characters`);
-    document = parse(text, { maxAliasCount: 100 });
-  } catch (error) {
-    const [said] = (error instanceof Error ? error.message : String(error)).split("\n");
-    throw new UsageError(`Cannot read the experiments ${file}: ${said}`);
-  }
-  return readExperiments(document);
-}
 
 /** The experiments that are asked for; one that is alone need not be named. */
 function namesAsked(
@@ -212,7 +197,7 @@ export async function experimentsRequest(
   asked: ExperimentsAsked,
   { store, env }: { readonly store: string; readonly env: Variables },
 ): Promise<{ request: StudyRequestInput; plan: ExperimentsPlan; study_id: string }> {
-  const document = readFile(file);
+  const document = readExperiments(readYaml(file, "the experiments"));
   const names = namesAsked(document, asked);
   const plugins = [...document.plugins, ...asked.plugin ?? []].map((one) =>
     one.startsWith("npm:") ? one : resolve(one)

@@ -9,7 +9,7 @@ export async function readAsked(
   file: string | undefined,
   named: string | undefined,
 ): Promise<Partial<StudyRequestInput>> {
-  if (file === undefined || !/\.ya?ml$/.test(file)) return await readDocument(file);
+  if (file === undefined || !/\.ya?ml$/.test(file)) return readDocument(file);
   const { store } = findHome(Deno.env.toObject(), named);
   const asked = await experimentsRequest(file, { all: true }, { store, env: process.env });
   return asked.request;

@@ -1,8 +1,7 @@
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import process from "node:process";
 import { parse as parseToml } from "smol-toml";
-import { parse } from "yaml";
 import { type StudyRequestInput, unknownName, UsageError } from "../../../core/mod.ts";
 import {
   DATASET_TYPES,
@@ -16,10 +15,12 @@ import { quotasOf } from "../../../core/serving/evaluation/quotas.ts";
 import { sectionOf } from "../../../core/serving/evaluation/sections.ts";
 import type { Configuration } from "../../../core/runs/evaluation/configuration.ts";
 import { type AskedScenario, readScenario } from "../../../core/serving/evaluation/scenario.ts";
+import { readText } from "../../ground/storage/plain_file.ts";
+import { readYaml } from "../../ground/storage/read_yaml.ts";
 import { textTable } from "../../show/terminal/table.ts";
 
-/** Characters of a document: an evaluation is a page or two. */
-const LONGEST = 1_000_000;
+/** Bytes of a scenario: it is a page or two. */
+const LONGEST = 200_000;
 
 /** Whether a file is a scenario of AgentBeats, which names a configuration and who is asked. */
 function isScenario(path: string): boolean {
@@ -40,10 +41,9 @@ function readDocument(path: string): unknown {
     const presets = Object.keys(EVALUATION_PRESETS);
     throw new UsageError(`${unknownName("configuration", path, presets)}, or a YAML file`);
   }
+  if (!isScenario(path)) return readYaml(path, "the configuration");
   try {
-    const text = readFileSync(path, "utf8");
-    if (text.length > LONGEST) throw new Error(`it has more than ${LONGEST} characters`);
-    return isScenario(path) ? parseToml(text) : parse(text, { maxAliasCount: 100 });
+    return parseToml(readText(path, LONGEST));
   } catch (error) {
     const [said] = (error instanceof Error ? error.message : String(error)).split("\n");
     throw new UsageError(`Cannot read the configuration ${path}: ${said}`);

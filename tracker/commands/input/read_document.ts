@@ -1,20 +1,23 @@
-import { readFile } from "node:fs/promises";
 import { type StudyRequestInput, UsageError } from "../../../core/mod.ts";
-import { parseJson, withoutMark } from "../../lab/data/parse_json.ts";
+import { readText } from "../../ground/storage/plain_file.ts";
+import { parseJson } from "../../lab/data/parse_json.ts";
+
+/** Bytes of a document: one with all of its parts is a few pages. */
+const LONGEST = 10_000_000;
 
 /** The document that is named; an empty one where none is. */
-export async function readDocument(file: string | undefined): Promise<Partial<StudyRequestInput>> {
+export function readDocument(file: string | undefined): Partial<StudyRequestInput> {
   if (file === undefined) return {};
   let text: string;
   try {
-    text = await readFile(file, "utf8");
+    text = readText(file, LONGEST);
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     throw new UsageError(`Cannot read the study ${file}: ${reason}`);
   }
   let document: unknown;
   try {
-    document = parseJson(withoutMark(text));
+    document = parseJson(text);
   } catch (error) {
     // The parser quotes the text, which may be anything: one line, and what can be read.
     const reason = String(error instanceof Error ? error.message : error)

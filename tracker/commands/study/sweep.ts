@@ -36,6 +36,6 @@ function sweepFromOptions(
 
 /** `pare sweep`: every method with every budget, each a trial. */
 export async function sweepCommand(file: string | undefined, options: SweepOptions): Promise<void> {
-  const request = sweepFromOptions(options, await readDocument(file));
+  const request = sweepFromOptions(options, readDocument(file));
   await runStudyCommand(options, (lab) => lab.open(request));
 }

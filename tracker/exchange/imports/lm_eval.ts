@@ -124,16 +124,14 @@ function isoTime(seconds: number | null): string | null {
 }
 
 /** One model's run, from all its files, oldest first. */
-async function runOf(
+function runOf(
   files: readonly ResultsFile[],
   study: { study_id: string; study_name: string },
   apart: string,
-): Promise<ForeignRun> {
+): ForeignRun {
   const [oldest, newest] = [files[0]!, files.at(-1)!];
   const tasks = newestByTask(files);
-  const samples = await Promise.all(
-    [...tasks].map(([task, file]) => readTaskSamples(file, task)),
-  );
+  const samples = [...tasks].map(([task, file]) => readTaskSamples(file, task));
   const { content } = newest;
   const args = JSON.stringify(modelArgs(content.config["model_args"]));
   const identity = [newest.model, args, ...(apart === "" ? [] : [apart])];
@@ -176,7 +174,7 @@ export async function* lmEvalRuns(directory: string): AsyncGenerator<ForeignRun>
     const runs = alike(group);
     // The first keeps the name that it had before there was another.
     for (const [at, files] of runs.entries()) {
-      yield await runOf(files, study, distinction(files, at > 0));
+      yield runOf(files, study, distinction(files, at > 0));
     }
   }
 }

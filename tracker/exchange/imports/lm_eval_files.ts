@@ -1,7 +1,10 @@
-import { readdir, readFile } from "node:fs/promises";
+import { readdir } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { z } from "zod";
-import { UsageError } from "../../../core/mod.ts";
+import { quotedText, UsageError } from "../../../core/mod.ts";
+import { readText } from "../../ground/storage/plain_file.ts";
+import { LARGEST_FILE } from "../../lab/data/parse_json.ts";
+import { reasonOf } from "./foreign_values.ts";
 import { parsePythonJson } from "./python_json.ts";
 
 const Version = z.union([z.string(), z.number(), z.null()]);
@@ -50,15 +53,17 @@ async function jsonFiles(folder: string, depth = DEPTH): Promise<string[]> {
  * The file's content; null where it is another JSON file. A torn results file is refused: without it
  * the older figures of its tasks would stand for the newer ones.
  */
-async function readResults(path: string): Promise<LmEvalResults | null> {
+function readResults(path: string): LmEvalResults | null {
   const isResults = basename(path).startsWith("results");
   let content: unknown;
   try {
-    content = parsePythonJson(await readFile(path, "utf8"));
+    content = parsePythonJson(readText(path, LARGEST_FILE));
   } catch (error) {
     if (!isResults) return null;
     throw new UsageError(
-      `Cannot import ${path} as lm-eval's results: ${(error as Error).message}. Where it was cut ` +
+      `Cannot import ${path} as lm-eval's results: ${
+        quotedText(reasonOf(error), 200)
+      }. Where it was cut ` +
         "off, copy it again, or move it out of the folder: older results of its tasks are taken then",
     );
   }
@@ -90,7 +95,7 @@ export async function findResults(directory: string): Promise<ResultsFile[]> {
   }
   const files: ResultsFile[] = [];
   for (const path of paths) {
-    const content = await readResults(path);
+    const content = readResults(path);
     if (content === null) continue;
     const date_id = /_(\d{4}-\d\d-\d\dT[\d.-]+)\.json$/.exec(path)?.[1] ?? "";
     files.push({ folder: dirname(path), date_id, content, model: modelName(content, path) });

@@ -1,8 +1,11 @@
 import { createHash } from "node:crypto";
-import { readFile } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, join } from "node:path";
+import { existsSync } from "node:fs";
 import { z } from "zod";
-import { type SampleResult, UsageError } from "../../../core/mod.ts";
+import { quotedText, type SampleResult, UsageError } from "../../../core/mod.ts";
+import { readText } from "../../ground/storage/plain_file.ts";
+import { LARGEST_FILE } from "../../lab/data/parse_json.ts";
+import { reasonOf } from "./foreign_values.ts";
 import type { ResultsFile } from "./lm_eval_files.ts";
 import { parsePythonJson } from "./python_json.ts";
 
@@ -94,17 +97,19 @@ function sampleOf(line: string, task: string, output_type: unknown): SampleResul
  * The samples that lm-eval logged of a task, scored by its first metric; empty where it logged
  * none.
  */
-export async function readTaskSamples(
+export function readTaskSamples(
   { folder, date_id, content }: ResultsFile,
   task: string,
-): Promise<SampleResult[]> {
-  const path = join(folder, `samples_${task}_${date_id}.jsonl`);
+): SampleResult[] {
+  const name = `samples_${task}_${date_id}.jsonl`;
+  const path = join(folder, name);
+  // A task's name comes from the file: one with a slash in it would lead out of the folder.
+  if (name.includes("\0") || basename(path) !== name || !existsSync(path)) return [];
   let text: string;
   try {
-    text = await readFile(path, "utf8");
+    text = readText(path, LARGEST_FILE);
   } catch (error) {
-    if ((error as { code?: string }).code === "ENOENT") return [];
-    throw error;
+    throw new UsageError(`Cannot import ${path}: ${(error as Error).message}`);
   }
   const output_type = content.configs[task]?.["output_type"];
   return text.split("\n").flatMap((line, index) => {
@@ -112,8 +117,9 @@ export async function readTaskSamples(
     try {
       return sampleOf(line, task, output_type) ?? [];
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
-      throw new UsageError(`Cannot import ${path}: line ${index + 1}: ${reason.slice(0, 200)}`);
+      throw new UsageError(
+        `Cannot import ${path}: line ${index + 1}: ${quotedText(reasonOf(error), 200)}`,
+      );
     }
   });
 }

@@ -3,6 +3,7 @@ import { reasonOf } from "./foreign_values.ts";
 import { type Foreign, type ForeignRun, UNSAID } from "./import_runs.ts";
 import { listStudies, openOptuna, readStudy } from "./optuna_file.ts";
 import { attributeText, readParam, storedNumber } from "./optuna_values.ts";
+import { runsOrRefused } from "./sqlite_file.ts";
 import { shortHash, studyId } from "./study_id.ts";
 
 const STATES: Readonly<Record<string, ImportedRun["state"]>> = {
@@ -102,7 +103,11 @@ function* runsOf(study: Study, study_name: string, utc: boolean): Generator<Fore
  * The trials of an Optuna file, of one study where it is named. The file is only read; trials that
  * wait to be run are left for a later import.
  */
-export function* optunaRuns(path: string, name?: string): Generator<Foreign> {
+export function optunaRuns(path: string, name?: string): Generator<Foreign> {
+  return runsOrRefused(path, studyRuns(path, name));
+}
+
+function* studyRuns(path: string, name: string | undefined): Generator<Foreign> {
   const { database, library_version } = openOptuna(path);
   try {
     const studies = listStudies(database);

@@ -1,9 +1,9 @@
-import { DatabaseSync } from "node:sqlite";
+import type { DatabaseSync } from "node:sqlite";
 import { z } from "zod";
 import { UsageError } from "../../../core/mod.ts";
 import { wholeNumber } from "./foreign_values.ts";
-import { requireFile } from "../../ground/storage/plain_file.ts";
 import { attributeText } from "./optuna_values.ts";
+import { openSqlite, requireTables, sqliteReason } from "./sqlite_file.ts";
 
 /** Version of Optuna's tables that is read: that of Optuna 3.0 to 5. */
 const SCHEMA = 12;
@@ -53,16 +53,20 @@ function byTrial<Row extends { trial_id: number }>(rows: readonly Row[]): Map<nu
   return Map.groupBy(rows, ({ trial_id }) => trial_id);
 }
 
-function openFile(path: string): DatabaseSync {
-  requireFile(path);
+/** What is read of Optuna's tables. */
+const TABLES = [
+  ...["study_directions", "study_user_attributes", "study_system_attributes"],
+  ...["trials", "trial_params", "trial_values", "trial_intermediate_values"],
+  ...["trial_user_attributes", "trial_system_attributes"],
+];
+
+/** What SQLite refuses of a damaged file, as a sentence: `what` it cannot. */
+function orRefused<T>(path: string, what: string, read: () => T): T {
   try {
-    const database = new DatabaseSync(path, { readOnly: true });
-    database.prepare("SELECT count(*) FROM sqlite_master").get(); // reads the file's header
-    return database;
+    return read();
   } catch (error) {
-    throw new UsageError(
-      `Cannot import ${path} as it cannot be opened as an SQLite file: ${(error as Error).message}`,
-    );
+    if (error instanceof UsageError) throw error;
+    throw new UsageError(`Cannot import ${path} as it cannot be ${what}: ${sqliteReason(error)}`);
   }
 }
 
@@ -71,6 +75,7 @@ function checkSchema(database: DatabaseSync, path: string): string {
   const Version = z.object({ schema_version: Whole, library_version: z.string() });
   let version: z.infer<typeof Version> | undefined;
   try {
+    requireTables(database, ["version_info"]);
     [version] = rowsOf(
       database,
       Version,
@@ -145,6 +150,7 @@ function attributesOf(database: DatabaseSync, study_id: number) {
 
 /** Everything that a file says of a study. */
 export function readStudy(database: DatabaseSync, study_id: number) {
+  requireTables(database, TABLES);
   const trials = rowsOf(
     database,
     Trial,
@@ -175,9 +181,10 @@ export function listStudies(database: DatabaseSync): z.infer<typeof Study>[] {
 
 /** Opens a file of Optuna's for reading, at one moment of what a study may be writing. */
 export function openOptuna(path: string): { database: DatabaseSync; library_version: string } {
-  const database = openFile(path);
+  const database = orRefused(path, "opened as an SQLite file", () => openSqlite(path));
   try {
     const library_version = checkSchema(database, path);
+    orRefused(path, "read", () => requireTables(database, ["studies"]));
     database.exec("BEGIN");
     return { database, library_version };
   } catch (error) {

@@ -1,8 +1,8 @@
 /** A user's engines, in a YAML file: what runs jobs, on which kind of machine, at which price. */
-import { existsSync, readFileSync } from "node:fs";
-import { parse } from "yaml";
+import { existsSync } from "node:fs";
 import { z } from "zod";
 import { UsageError } from "../../../core/mod.ts";
+import { readYaml } from "../../ground/storage/read_yaml.ts";
 
 const about = {
   machine: z.string().min(1).optional().describe("kind of machine, such as a100-80gb"),
@@ -62,14 +62,7 @@ const EnginesFile = z.strictObject({ engines: z.record(z.string(), EngineEntry) 
 /** A user's engines by name; none where there is no file. */
 export function readEngines(path: string): ReadonlyMap<string, EngineEntry> {
   if (!existsSync(path)) return new Map();
-  let document: unknown;
-  try {
-    document = parse(readFileSync(path, "utf8"), { maxAliasCount: 100 });
-  } catch (error) {
-    const [said] = (error instanceof Error ? error.message : String(error)).split("\n");
-    throw new UsageError(`Cannot read the engines of ${path}: ${said}`);
-  }
-  const read = EnginesFile.safeParse(document);
+  const read = EnginesFile.safeParse(readYaml(path, "the engines of"));
   if (read.success) return new Map(Object.entries(read.data.engines));
   const [fault] = read.error.issues;
   throw new UsageError(

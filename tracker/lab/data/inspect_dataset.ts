@@ -1,7 +1,13 @@
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { gunzipSync } from "node:zlib";
-import { type DatasetFacts, datasetNames, isTaskFile, UsageError } from "../../../core/mod.ts";
+import {
+  type DatasetFacts,
+  datasetNames,
+  isTaskFile,
+  quotedText,
+  UsageError,
+} from "../../../core/mod.ts";
 import { LARGEST_FILE, NoJson, parseRow } from "./parse_json.ts";
 
 type Format = NonNullable<DatasetFacts["format"]>;
@@ -93,12 +99,24 @@ function decode(bytes: Uint8Array, dataset: string): string {
   }
 }
 
+/** Lines one after the other: of a few packed kilobytes there may be as many as a list cannot hold. */
+function* linesOf(text: string): Generator<string> {
+  for (let at = 0; at <= text.length;) {
+    const found = text.indexOf("\n", at);
+    const end = found < 0 ? text.length : found;
+    yield text.slice(at, end);
+    at = end + 1;
+  }
+}
+
 /** Format and number of rows of a dataset's text; `dataset` names it in messages. */
 export function inspectLines(text: string, dataset: string): { format: Format; rows: number } {
   let first: { format: Format; line: number } | null = null;
   let rows = 0;
   let said = false;
-  for (const [index, line] of text.split("\n").entries()) {
+  let index = -1;
+  for (const line of linesOf(text)) {
+    index++;
     if (line.trim() === "") continue;
     const refuse = (reason: string): never => {
       throw new UsageError(`Cannot read line ${index + 1} of ${dataset} as ${reason}`);
@@ -140,7 +158,7 @@ function formatOf(row: Record<string, unknown>, refuse: (reason: string) => neve
   const names = "prompt" in row || "answer" in row ? ["prompt", "answer"] : ["text"];
   for (const name of names) {
     if (!(name in row)) {
-      const found = Object.keys(row).join(", ") || "none";
+      const found = quotedText(Object.keys(row).join(", "), 200) || "none";
       refuse(
         `it must hold {"prompt", "answer"} or {"text"}: it has no "${name}" (found: ${found})`,
       );

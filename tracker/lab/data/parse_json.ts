@@ -1,3 +1,5 @@
+import { quotedText } from "../../../core/errors.ts";
+
 /** Bytes of one row. */
 const LONGEST_LINE = 10_000_000;
 /** Bytes of a file of rows, unpacked: a string holds not many more. */
@@ -7,11 +9,6 @@ const DEEPEST = 64;
 /** Why a text is no JSON that can be used; the whole of a sentence's reason. */
 export class NoJson extends Error {
   override readonly name = "NoJson";
-}
-
-/** The text without the mark that some editors begin a file with. */
-export function withoutMark(text: string): string {
-  return text.startsWith("\ufeff") ? text.slice(1) : text;
 }
 
 /**
@@ -31,7 +28,7 @@ export function parseJson(text: string): unknown {
   try {
     value = JSON.parse(text);
   } catch (error) {
-    throw new NoJson(`it is no JSON: ${error instanceof Error ? error.message : String(error)}`);
+    throw new NoJson(`it is no JSON: ${quotedText((error as Error).message, 200)}`);
   }
   check(value, text);
   return value;

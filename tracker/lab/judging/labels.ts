@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
-import { existsSync, readFileSync } from "node:fs";
-import { nearestName, UsageError } from "../../../core/mod.ts";
+import { existsSync } from "node:fs";
+import { readText } from "../../ground/storage/plain_file.ts";
+import { nearestName, quotedText, UsageError } from "../../../core/mod.ts";
 
 /** A file of labels, read. */
 export interface Gold {
@@ -10,7 +11,7 @@ export interface Gold {
   readonly labels: ReadonlyMap<string, readonly number[]>;
 }
 
-/** Characters of a file: labels are written by people. */
+/** Bytes of a file: labels are written by people. */
 const LONGEST = 50_000_000;
 const WORDS: Readonly<Record<string, number>> = {
   ...{ yes: 1, true: 1, right: 1, correct: 1, pass: 1 },
@@ -21,17 +22,31 @@ const WORDS: Readonly<Record<string, number>> = {
 export function csvRows(text: string): string[][] {
   const rows: string[][] = [];
   let row: string[] = [];
-  for (
-    const [, quoted, plain = "", end] of text.matchAll(
-      /(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|\r?\n|$)/g,
-    )
-  ) {
-    row.push(quoted?.replaceAll('""', '"') ?? plain);
+  const ends = /[,\n]|$/g; // of a field that is not quoted, or behind one that is
+  for (let at = 0; at <= text.length;) {
+    const [value, after] = text[at] === '"' ? quotedField(text, at) : ["", at];
+    ends.lastIndex = after;
+    const { index, 0: end } = ends.exec(text)!; // the text's own end is one
+    row.push(value + text.slice(after, index).replace(/\r$/, ""));
+    at = index + 1;
     if (end === ",") continue;
     if (row.length > 1 || row[0]!.trim() !== "") rows.push(row);
     row = [];
   }
   return rows;
+}
+
+/** What stands in the quotes that begin at `start`, and where they end; without an end, all that is left. */
+function quotedField(text: string, start: number): [value: string, after: number] {
+  const parts: string[] = [];
+  for (let at = start + 1;;) {
+    const quote = text.indexOf('"', at);
+    if (quote < 0) return [parts.join("") + text.slice(at), text.length];
+    parts.push(text.slice(at, quote));
+    if (text[quote + 1] !== '"') return [parts.join(""), quote + 1];
+    parts.push('"');
+    at = quote + 2;
+  }
 }
 
 function columnOf(header: readonly string[], names: readonly string[], path: string): number {
@@ -40,7 +55,8 @@ function columnOf(header: readonly string[], names: readonly string[], path: str
   const near = header.map((name) => nearestName(name, names)).find((name) => name !== undefined);
   throw new UsageError(
     `Cannot read labels of ${path}: it has no column ${names.join(" or ")}` +
-      (near === undefined ? "" : ` (did you mean "${near}"?)`) + `; found: ${header.join(", ")}`,
+      (near === undefined ? "" : ` (did you mean "${near}"?)`) +
+      `; found: ${quotedText(header.join(", "), 200)}`,
   );
 }
 
@@ -60,8 +76,12 @@ function valueOf(text: string, [worst, best]: readonly [number, number]): number
  */
 export function readGold(path: string, scale: readonly [number, number]): Gold {
   if (!existsSync(path)) throw new UsageError(`Cannot read labels: there is no file ${path}`);
-  const text = readFileSync(path, "utf8").replace(/^\ufeff/, "");
-  if (text.length > LONGEST) throw new UsageError(`Cannot read labels of ${path}: it is too long`);
+  let text: string;
+  try {
+    text = readText(path, LONGEST);
+  } catch (error) {
+    throw new UsageError(`Cannot read labels of ${path}: ${(error as Error).message}`);
+  }
   const [header = [], ...rows] = csvRows(text);
   const names = header.map((name) => name.trim().toLowerCase());
   const id = columnOf(names, ["sample_id", "sample_hash"], path);
@@ -73,7 +93,9 @@ export function readGold(path: string, scale: readonly [number, number]): Gold {
     if (value === null) {
       throw new UsageError(
         `Cannot read line ${place + 2} of ${path}: its label must be from ${scale[0]} to ` +
-          `${scale[1]}, or yes or no, not "${given}" (--scale WORST,BEST names another scale)`,
+          `${scale[1]}, or yes or no, not "${
+            quotedText(given)
+          }" (--scale WORST,BEST names another scale)`,
       );
     }
     const key = (row[id] ?? "").trim();

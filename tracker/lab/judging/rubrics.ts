@@ -1,14 +1,12 @@
-import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { existsSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { parse } from "yaml";
 import { Rubric, unknownName, UsageError, type WireScorer } from "../../../core/mod.ts";
 import { checked } from "../../../core/serving/evaluation/checked_document.ts";
 import { PROJECT_ROOT } from "../../ground/home.ts";
+import { readYaml } from "../../ground/storage/read_yaml.ts";
 
 /** Where rubrics ship, a YAML file each, named as it names itself. */
 const SHIPPED = join(PROJECT_ROOT, "plugins", "evaluation", "rubrics");
-/** Characters of a rubric: it is a page or two, and the judge reads all of it each time. */
-const LONGEST = 100_000;
 
 function shippedNames(): string[] {
   return readdirSync(SHIPPED).filter((name) => name.endsWith(".yaml"))
@@ -30,15 +28,7 @@ export function readRubric(name: string): Rubric {
   if (!isFile(path)) {
     throw new UsageError(`${unknownName("rubric", name, shipped)}, or a YAML file`);
   }
-  let document: unknown;
-  try {
-    const text = readFileSync(path, "utf8");
-    if (text.length > LONGEST) throw new Error(`it has more than ${LONGEST} characters`);
-    document = parse(text, { maxAliasCount: 100 });
-  } catch (error) {
-    const [said] = (error instanceof Error ? error.message : String(error)).split("\n");
-    throw new UsageError(`Cannot read the rubric ${path}: ${said}`);
-  }
+  const document = readYaml(path, "the rubric");
   try {
     return checked(Rubric, document, "");
   } catch (error) {

@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { parse } from "yaml";
-import { type StrategyRule, StrategyRules, UsageError } from "../../../core/mod.ts";
+import { type StrategyRule, StrategyRules } from "../../../core/mod.ts";
 import { PROJECT_ROOT } from "../../ground/home.ts";
+import { readYaml } from "../../ground/storage/read_yaml.ts";
 
 /**
  * What a study tries first in which case, where nobody says otherwise: what it is short of, then what
@@ -22,10 +22,5 @@ export function shippedText(): string {
 
 /** What a file of rules holds, YAML or JSON; an empty one holds none. Whoever takes it checks it. */
 export function readRules(path: string): unknown {
-  try {
-    return parse(readFileSync(path, "utf8")) ?? [];
-  } catch (error) {
-    const [said] = (error instanceof Error ? error.message : String(error)).split("\n");
-    throw new UsageError(`Cannot read the rules ${path}: ${said}`);
-  }
+  return readYaml(path, "the rules") ?? [];
 }

@@ -1,7 +1,8 @@
 import { existsSync } from "node:fs";
-import { open, readdir, readFile } from "node:fs/promises";
+import { open, readdir } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import { UsageError } from "../../../core/errors.ts";
+import { quotedText, UsageError } from "../../../core/errors.ts";
+import { readText, requireFile } from "../../ground/storage/plain_file.ts";
 import { cachedFolder, fetchHubFile, isHubName } from "./hub_config.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -17,13 +18,24 @@ export interface PlannedModel {
   readonly artifact?: boolean;
 }
 
+/** Bytes of a config. */
+const MOST_CONFIG = 10_000_000;
+
 /** Python writes numbers that JSON has not; none of them is one the sums read. */
-function parsed(text: string, path: string): Record<string, unknown> {
+function readConfig(path: string): Record<string, unknown> {
+  let text: string;
+  try {
+    text = readText(path, MOST_CONFIG);
+  } catch (error) {
+    throw new UsageError(`Cannot plan by ${path}: ${(error as Error).message}`);
+  }
   try {
     const value: unknown = JSON.parse(text.replaceAll(/\b-?Infinity\b|\bNaN\b/g, "null"));
     if (typeof value === "object" && value !== null) return value as Record<string, unknown>;
   } catch (error) {
-    throw new UsageError(`Cannot plan by ${path}: it is no JSON (${(error as Error).message})`);
+    throw new UsageError(
+      `Cannot plan by ${path}: it is no JSON (${quotedText((error as Error).message, 200)})`,
+    );
   }
   throw new UsageError(`Cannot plan by ${path}: it is no JSON object`);
 }
@@ -44,12 +56,13 @@ const MOST_HEADER = 100 * 1024 ** 2;
 
 /** Bytes of the tensors of a safetensors file, by its header: nothing else is read. */
 async function tensorBytes(path: string): Promise<number> {
+  requireFile(path);
   const file = await open(path);
   try {
     const { buffer } = await file.read(new Uint8Array(HEADER_BYTES), 0, HEADER_BYTES, 0);
     const header = Number(new DataView(buffer.buffer).getBigUint64(0, true));
     const { size } = await file.stat();
-    if (header > Math.min(size, MOST_HEADER)) {
+    if (header > Math.min(size - HEADER_BYTES, MOST_HEADER)) {
       throw new UsageError(`Cannot plan by ${path}: it is no safetensors file, or it is cut off`);
     }
     return size - HEADER_BYTES - header;
@@ -68,24 +81,20 @@ async function fileBytes(folder: string): Promise<number | undefined> {
 /** A folder with a config.json: a checkpoint, or any artifact of pare's. */
 async function ofFolder(folder: string, model: string, local: boolean): Promise<PlannedModel> {
   const path = join(folder, "config.json");
-  const config = parsed(await readFile(path, "utf8"), path);
-  const beside = await Promise.all(
-    ["hf_quant_config.json", "quantize_config.json", "quant_config.json"].map(async (name) => {
-      const text = await readFile(join(folder, name), "utf8").catch(() => null);
-      return text === null ? null : parsed(text, join(folder, name));
-    }),
-  );
+  const config = readConfig(path);
+  const beside = ["hf_quant_config.json", "quantize_config.json", "quant_config.json"]
+    .map((name) => join(folder, name)).filter((one) => existsSync(one)).map(readConfig);
   const stored_bytes = await fileBytes(folder);
   return {
-    ...{ model, local, config: withQuantization(config, beside.find((one) => one !== null)) },
+    ...{ model, local, config: withQuantization(config, beside[0]) },
     ...(stored_bytes === undefined ? {} : { stored_bytes }),
     ...(existsSync(join(folder, "manifest.json")) ? { artifact: true } : {}),
   };
 }
 
 /** A config.json alone, for a model that is not here. */
-async function ofFile(path: string): Promise<PlannedModel> {
-  return { model: path, local: true, config: parsed(await readFile(path, "utf8"), path) };
+function ofFile(path: string): PlannedModel {
+  return { model: path, local: true, config: readConfig(path) };
 }
 
 async function ofHub(name: string, env: Environment): Promise<PlannedModel> {
@@ -137,7 +146,7 @@ export async function plannedModel(
   if (existsSync(join(name, "config.json"))) {
     return await ofFolder(resolve(name), resolve(name), true);
   }
-  if (name.endsWith(".json") && existsSync(name)) return await ofFile(name);
+  if (name.endsWith(".json") && existsSync(name)) return ofFile(name);
   if (/\/t\d+$|^t\d+$/.test(name)) return await ofStore(name, store, env);
   return isHubName(name) ? await ofHub(name, env) : await ofStore(name, store, env);
 }

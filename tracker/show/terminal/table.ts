@@ -1,3 +1,4 @@
+import { visibleText } from "../../../core/errors.ts";
 import {
   cutText,
   fitColumns,
@@ -22,13 +23,14 @@ export function textTable(
   rows: readonly (readonly string[])[],
   { width = outputWidth(), first = head }: TableOptions = {},
 ): string {
+  const shown = rows.map((row) => row.map(visibleText));
   const numeric = head.map((_, column) =>
     rows.length > 0 && rows.every((row) => /^([+−-]?[\d.,]+.*|–|)$/.test(row[column] ?? ""))
   );
   const fitted = fitColumns(
     head.map((title, column) => ({
       ...{ title, numeric: numeric[column]! },
-      cells: rows.map((row) => row[column] ?? ""),
+      cells: shown.map((row) => row[column] ?? ""),
       importance: first.includes(title) ? -first.indexOf(title) : -first.length - column,
     })),
     width,
@@ -41,5 +43,5 @@ export function textTable(
       return numeric[column] ? pad + text : text + pad;
     }).join(" ".repeat(GAP)).trimEnd();
   const rule = fitted.widths.map((wide) => "─".repeat(wide)).join(" ".repeat(GAP));
-  return [line(head), rule, ...rows.map(line), ...leftOutLine(fitted)].join("\n");
+  return [line(head), rule, ...shown.map(line), ...leftOutLine(fitted)].join("\n");
 }

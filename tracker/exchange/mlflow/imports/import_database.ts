@@ -1,8 +1,14 @@
-import { DatabaseSync } from "node:sqlite";
+import type { DatabaseSync } from "node:sqlite";
 import { z } from "zod";
 import { unknownName, UsageError } from "../../../../core/mod.ts";
 import { wholeNumber } from "../../imports/foreign_values.ts";
 import type { Foreign } from "../../imports/import_runs.ts";
+import {
+  openSqlite,
+  requireTables,
+  runsOrRefused,
+  sqliteReason,
+} from "../../imports/sqlite_file.ts";
 import { type ForeignExperiment, foreignRun, type History, orLeftOut } from "./import_run.ts";
 
 const Experiment = z.object({
@@ -33,19 +39,24 @@ const MetricRow = z.object({
   is_nan: Exact.pipe(z.literal([0, 1])),
 });
 
+function refused(path: string, why: string): UsageError {
+  return new UsageError(`Cannot read ${path} as an MLflow database: ${why}`);
+}
+
 function open(path: string): DatabaseSync {
+  let database: DatabaseSync;
   try {
-    const database = new DatabaseSync(path, { readOnly: true });
-    const tables = database.prepare("SELECT name FROM sqlite_master WHERE type = 'table'").all();
-    const names = tables.map(({ name }) => name);
-    if (["experiments", "runs", "metrics", "params", "tags"].every((one) => names.includes(one))) {
-      return database;
-    }
-    database.close();
+    database = openSqlite(path);
   } catch (error) {
-    throw new UsageError(`Cannot read ${path} as an MLflow database: ${(error as Error).message}`);
+    throw error instanceof UsageError ? error : refused(path, sqliteReason(error));
   }
-  throw new UsageError(`Cannot read ${path} as an MLflow database: its tables are others`);
+  try {
+    requireTables(database, ["experiments", "runs", "metrics", "params", "tags"]);
+  } catch (error) {
+    database.close();
+    throw refused(path, `its tables are others (${sqliteReason(error)})`);
+  }
+  return database;
 }
 
 function hasColumn(database: DatabaseSync, table: string, column: string): boolean {
@@ -70,10 +81,14 @@ function historiesOf(rows: readonly z.infer<typeof MetricRow>[]): History[] {
 }
 
 /** Runs of MLflow's SQLite file that are not deleted, read without writing to it. */
-export function* databaseRuns(
+export function databaseRuns(
   path: string,
   experiment_name: string | undefined,
 ): Generator<Foreign> {
+  return runsOrRefused(path, runsOf(path, experiment_name));
+}
+
+function* runsOf(path: string, experiment_name: string | undefined): Generator<Foreign> {
   using database = open(path);
   const created = hasColumn(database, "experiments", "creation_time") ? "creation_time" : "NULL";
   const experiments = database.prepare(

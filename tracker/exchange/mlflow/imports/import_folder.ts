@@ -1,11 +1,16 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { lstatSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import { parse } from "yaml";
 import { z } from "zod";
 import { unknownName, UsageError } from "../../../../core/mod.ts";
+import { readText } from "../../../ground/storage/plain_file.ts";
+import { parseYaml } from "../../../ground/storage/read_yaml.ts";
+import { LARGEST_FILE } from "../../../lab/data/parse_json.ts";
 import { wholeNumber } from "../../imports/foreign_values.ts";
 import type { Foreign, ForeignRun } from "../../imports/import_runs.ts";
 import { type ForeignExperiment, foreignRun, type History, orLeftOut } from "./import_run.ts";
+
+/** Bytes of a `meta.yaml`, which has ten lines. */
+const LONGEST_META = 200_000;
 
 /** A folder's `meta.yaml`; ids that are all digits may be read as numbers. */
 const Id = z.union([z.string(), z.int()]).transform(String);
@@ -53,7 +58,7 @@ function keyed(folder: string, prefix = ""): { key: string; text: string }[] {
   return [
     ...entries(folder, "file").map((name) => ({
       key: prefix + name,
-      text: readFileSync(join(folder, name), "utf8"),
+      text: readText(join(folder, name), LARGEST_FILE),
     })),
     ...entries(folder, "folder").flatMap((name) => keyed(join(folder, name), `${prefix}${name}/`)),
   ];
@@ -61,18 +66,12 @@ function keyed(folder: string, prefix = ""): { key: string; text: string }[] {
 
 function readMeta<T>(folder: string, schema: z.ZodType<T>): T | null {
   const path = join(folder, "meta.yaml");
-  let text: string;
-  try {
-    text = readFileSync(path, "utf8");
-  } catch (error) {
-    if ((error as { code?: string }).code === "ENOENT") return null;
-    throw error;
-  }
+  if (lstatSync(path, { throwIfNoEntry: false })?.isFile() !== true) return null;
   let document: unknown;
   try {
-    document = parse(text);
+    document = parseYaml(readText(path, LONGEST_META));
   } catch (error) {
-    throw new UsageError(`Cannot read ${path} as YAML: ${(error as Error).message.split("\n")[0]}`);
+    throw new UsageError(`Cannot read ${path} as YAML: ${(error as Error).message}`);
   }
   const checked = schema.safeParse(document);
   if (checked.success) return checked.data;
