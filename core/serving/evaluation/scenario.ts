@@ -39,6 +39,8 @@ export interface AskedScenario {
   readonly model?: string;
   /** The variable whose value is the key: the value itself is looked up by who asks the server. */
   readonly key_variable?: string;
+  /** Whether each answer is challenged once, and both are scored. */
+  readonly conduct_debate?: true;
 }
 
 const LIMIT = /^(.+)_limit$/;
@@ -136,12 +138,6 @@ export function readScenario(
     );
   }
   const { green_agent, participants, config } = read.data;
-  if (config.conduct_debate) {
-    throw new UsageError(
-      "Cannot conduct a debate: an answer is asked for once here; set config.conduct_debate to false, or " +
-        "name the agent's address to pare participants evaluate --conduct-debate",
-    );
-  }
   const [own, ...others] = participants;
   if (others.length > 0) {
     throw new UsageError(
@@ -169,6 +165,7 @@ export function readScenario(
       ...(config.timeout_seconds === undefined ? {} : { timeout_seconds: config.timeout_seconds }),
     },
     ...participantOf(own, env),
+    ...(config.conduct_debate ? { conduct_debate: true } : {}),
   };
 }
 

@@ -36,6 +36,13 @@ function scenarioOf(path: string): AskedScenario {
   });
 }
 
+/** Who a scenario asks, and how; nothing where the configuration is none. */
+export function scenarioParticipant(name: string): Omit<AskedScenario, "document"> {
+  if (!isScenario(name)) return {};
+  const { document: _, ...participant } = scenarioOf(name);
+  return participant;
+}
+
 function readDocument(path: string): unknown {
   if (!existsSync(path)) {
     const presets = Object.keys(EVALUATION_PRESETS);

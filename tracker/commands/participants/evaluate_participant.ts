@@ -14,6 +14,7 @@ import { evaluationShown } from "../../show/evaluation/shown.ts";
 import type { StudyView } from "../../show/view/study_view.ts";
 import { configuredStudy } from "../study/evaluate.ts";
 import { runStudyCommand } from "../study/run.ts";
+import { scenarioParticipant } from "../input/configured_evaluation.ts";
 import { participantUrl, variableOf } from "./participant_options.ts";
 import { modelOf } from "./serve_agents.ts";
 
@@ -117,7 +118,8 @@ async function askedOf(text: string | undefined, options: Options) {
   const { endpoint, servedModel, keyVariable } = options;
   if ((text === undefined) === (endpoint === undefined)) {
     throw new UsageError(
-      "Cannot evaluate a participant: name the address of an agent, or --endpoint URL of a model",
+      "Cannot evaluate a participant: name the address of an agent, --endpoint URL of a model, or " +
+        "--config FILE of a scenario that names OPENAI_API_BASE",
     );
   }
   if (text !== undefined) {
@@ -132,11 +134,27 @@ async function askedOf(text: string | undefined, options: Options) {
   return { url, participant: toolParticipant({ base_url, model, key, timeout_ms }) };
 }
 
+/** The options with what a scenario says of who is asked and how, where the command line does not. */
+function withScenario(text: string | undefined, options: Options): Options {
+  const { base_url, model, key_variable, conduct_debate } = scenarioParticipant(options.config);
+  const named = text !== undefined || options.endpoint !== undefined;
+  return {
+    ...(named || base_url === undefined ? {} : { endpoint: base_url }),
+    ...(named || model === undefined ? {} : { servedModel: model }),
+    ...(named || key_variable === undefined ? {} : { keyVariable: key_variable }),
+    ...(conduct_debate === undefined || options.resume !== undefined
+      ? {}
+      : { conductDebate: true }),
+    ...options,
+  };
+}
+
 /** `pare participants evaluate`: an agent, question by question, as every model is evaluated. */
 export async function evaluateParticipantCommand(
   text: string | undefined,
-  options: Options,
+  given: Options,
 ): Promise<void> {
+  const options = withScenario(text, given);
   const changed = options.numTasks === undefined
     ? {}
     : { total_limit: parseWhole(options.numTasks, "--num-tasks", 1) };

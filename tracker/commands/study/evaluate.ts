@@ -152,6 +152,13 @@ export async function evaluateCommand(options: EvaluateOptions): Promise<void> {
       "Cannot take --dataset with --config: the configuration names its datasets",
     );
   }
+  const { scenarioParticipant } = await import("../input/configured_evaluation.ts");
+  if (scenarioParticipant(config).conduct_debate === true) {
+    throw new UsageError(
+      "Cannot conduct a debate, as an answer is asked for once here: run " +
+        `pare participants evaluate --config ${config}, or set config.conduct_debate to false`,
+    );
+  }
   const { settled, request } = await configuredStudy(config, asked);
   await runStudyCommand({ ...settled, yes: true }, (lab) => lab.open(request));
 }

@@ -57,6 +57,8 @@ Deno.test("the requirement's scenario is read: its limits, its total, and who is
     ["gdpval", 18],
   ]);
   assert.ok(!JSON.stringify(document).includes("secret-of-nobody"), "no key is kept");
+  const debate = TOML.replace("conduct_debate = false", "conduct_debate = true");
+  assert.deepEqual([read(TOML), read(debate)].map((one) => one.conduct_debate), [undefined, true]);
 });
 
 Deno.test("a configuration that it names gives the fields of its datasets", () => {
@@ -84,7 +86,6 @@ Deno.test("what a scenario may not be is said in a sentence", () => {
   refused("[config]", "[confg]", /Unknown section "confg"\. Did you mean "config"/);
   refused("options_limit", "option_limit", /Unknown field of config "option_limit"\. Did you mean/);
   refused("gdpval_limit = 18", "gdpval_limit = 0", /config\.gdpval_limit: it is a whole number/);
-  refused("conduct_debate = false", "conduct_debate = true", /Cannot conduct a debate/);
   refused('"${OPENROUTER_KEY}"', '"sk-or-v1-abc"', /a key is written out there/);
   refused("LLM_MODEL", "LLM_MODLE", /Unknown variable of participants\.env "LLM_MODLE"\. Did you/);
   refused("num_tasks = 100", 'num_tasks = "100"', /Cannot take config\.num_tasks/);
