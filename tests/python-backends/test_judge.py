@@ -96,6 +96,7 @@ def test_rates_are_over_the_verdicts_that_can_be_read(
     with serving(scripted(prompts, by_chat)) as server:
         result, samples, events = judged(model_dir, tmp_path, server.judge(model="a-judge"))
     (scored,) = result["scored"]
+    assert [one["name"] for one in events.named("span")][-1] == "score", "judging takes time, too"
     found = {row["metric"]: row for row in scored["measurements"]}
     assert (found["truth_rate"]["value"], found["truth_rate"]["n"]) == (pytest.approx(2 / 3), 3)
     assert (found["informativeness_rate"]["value"], found["informativeness_rate"]["n"]) == (0.75, 4)

@@ -42,7 +42,9 @@ export function cohenKappa(pairs: readonly Both[], level: Level = "interval"): n
     ? (allApart(level, first) + allApart(level, second)) / (2 * pairs.length ** 2) +
       (mean(first) - mean(second)) ** 2
     : 1 - nominalChance(first, second);
-  return expected > 0 ? 1 - observed / expected : null;
+  if (expected <= 0) return null;
+  const kappa = 1 - observed / expected;
+  return Math.abs(kappa) < 1e-12 ? 0 : kappa; // no agreement, but for rounding
 }
 
 /** How often two raters would say the same by chance. */

@@ -275,7 +275,8 @@ def _score_beside(
         for scorer in asked.task.scorers[1:]:
             if scorer.judges and not around.judges:
                 continue
-            with refusals.of(asked.task, also=("endpoint",)):
+            timed = around.report.span("score", library=True)
+            with timed, refusals.of(asked.task, also=("endpoint",)):
                 scored, failure = score_beside(asked, scorer, around, output)
                 found.append(scored)
                 if failure is not None:
