@@ -85,6 +85,31 @@ Deno.test("an agent of the protocol before 1.0 is asked in its own words", async
   assert.deepEqual(one.agent.methods, ["message/send"]);
 });
 
+Deno.test("an agent whose interface is plain HTTP is asked by its paths", async () => {
+  const paths: string[] = [];
+  const server = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen() {} }, (request) => {
+    const { origin, pathname } = new URL(request.url);
+    if (pathname.endsWith("agent-card.json")) {
+      return Response.json({
+        ...{ name: "by paths", description: "of a test", version: "1", skills: [] },
+        supportedInterfaces: [
+          { url: `${origin}/agent`, protocolBinding: "HTTP+JSON", protocolVersion: "1.0" },
+        ],
+        ...{ capabilities: {}, defaultInputModes: ["text"], defaultOutputModes: ["text"] },
+      });
+    }
+    paths.push(`${request.method} ${pathname}`);
+    return Response.json(
+      request.method === "POST" ? { task: task("t", "works") } : task("t", "done", "by path"),
+    );
+  });
+  await using _closed = { [Symbol.asyncDispose]: () => server.shutdown() };
+  const url = new URL(`http://127.0.0.1:${server.addr.port}`);
+  const one = await openParticipant({ url, key: null, timeout_ms: 3000 });
+  assert.equal((await one.ask("?")).text, "by path");
+  assert.deepEqual(paths, ["POST /agent/message:send", "GET /agent/tasks/t"]);
+});
+
 Deno.test("a key goes with every request, and one that is refused is said", async () => {
   await using one = await opened(() => message("in"), { key: "secret" });
   assert.equal((await one.participant.ask("?")).text, "in");
