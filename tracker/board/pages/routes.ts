@@ -36,6 +36,7 @@ const ASSETS: ReadonlyMap<string, URL> = new Map([
     "page.css",
     "axes.js",
     "board.js",
+    "find.js",
     "front.js",
     "points.js",
     "queue.js",

@@ -13,7 +13,7 @@ export async function readOwnPart(
   if (typeof kind !== "string" || kindOf({ kind }).shown.rows !== "own") return null;
   const view = await viewStudy(store, String(study_id));
   const blocks = ownOf(view.request).blocks(view).filter((one) =>
-    one.block !== "search" && !(one.block === "heading" && one.level === 1) // the page has a head
+    !(one.block === "heading" && one.level === 1) // the page has a head
   );
   return partHtml(String(study_id), blocks);
 }

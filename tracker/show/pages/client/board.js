@@ -1,4 +1,5 @@
 /** What the pages do beside being read: events as they come, notes, weights, figures on demand. */
+import { bringFind, keepFound } from "./find.js";
 import "./front.js";
 import { bringTables, keepSorted } from "./sort.js";
 import "./queue.js";
@@ -38,8 +39,10 @@ async function refresh() {
     if (same || part.contains(document.activeElement)) continue;
     served.set(part, written);
     keepSorted(part, own);
+    keepFound(part, own);
     part.replaceChildren(...own.childNodes);
     bringTables(part);
+    bringFind(part);
   }
   // A study that was waiting has another page once it runs.
   if (parts.length !== fresh.querySelectorAll("[data-live]").length) location.reload();
@@ -130,6 +133,7 @@ function showFigure(details) {
 }
 
 bringTables(document);
+bringFind(document);
 for (const list of document.querySelectorAll("[data-events]")) followEvents(list);
 for (const form of document.querySelectorAll("[data-note]")) keepNotes(form);
 for (const details of document.querySelectorAll("[data-figure]")) showFigure(details);
