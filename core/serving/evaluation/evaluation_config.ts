@@ -30,9 +30,10 @@ const TYPES = {
   options: { path: path.optional() },
   crypto: {
     ...MarketSettings.shape,
-    download_on_missing: z.literal(false, "nothing is downloaded: name a folder by path").default(
-      false,
-    ),
+    download_on_missing: z.boolean().default(false)
+      .describe(
+        "scenarios are made here where path is not there; they lie nowhere to be downloaded",
+      ),
   },
 } as const;
 

@@ -79,6 +79,10 @@ Deno.test("markets are traded as their entry says, of a folder where it is there
     const { configuration, said } = configuredEvaluation(file, ["crypto", "gsm8k"]);
     assert.deepEqual(configuration.left_out.map(({ dataset }) => dataset), ["crypto"]);
     assert.match(said, /note: left out: crypto, as there is no folder/);
+    await written(entry("gone").replace("}", ", download_on_missing: true }"));
+    const made = configuredEvaluation(file, ["crypto"]);
+    assert.match(made.said, /no path is read for crypto: their questions are made here/);
+    assert.equal(made.study.task_settings!["crypto"]!["path"], undefined);
     const preset = configuredEvaluation("medium", ["crypto"]);
     assert.equal(preset.study.task_settings!["crypto"]!["path"], undefined);
     assert.match(preset.said, /no path is read for crypto/);

@@ -84,8 +84,11 @@ function folderOf(entry: DatasetEntry, name: string): string | null {
 function lacking(entry: DatasetEntry, name: string): string | null {
   const folder = folderOf(entry, name);
   if (folder === null || existsSync(folder) || entry["path"] === SCENARIOS) return null;
-  const without = entry.type === "crypto" ? "its scenarios are made here" : "the hub's is taken";
-  return `there is no folder ${folder}; without path ${without}`;
+  if (entry["download_on_missing"] === true) return null;
+  const otherwise = entry.type === "crypto"
+    ? "without path, or with download_on_missing, its scenarios are made here"
+    : "without path the hub's is taken";
+  return `there is no folder ${folder}; ${otherwise}`;
 }
 
 /** What a study sets of how an entry's rows are made: of a folder where it is there. */
