@@ -79,6 +79,9 @@ export const ModelFacts = z.strictObject({
   special_linear: z.string().nullable().optional().describe(
     "a linear layer that is no plain one: held transposed, or of a class that reads its weight by itself; null: all are plain",
   ),
+  whole_cache: z.string().nullable().optional().describe(
+    "why no layer's keys and values can be kept in part; null: some can",
+  ),
   chat_template: z.boolean(),
   custom_code: z.boolean(),
   notes: z.array(z.string()).optional().describe(

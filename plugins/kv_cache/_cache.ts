@@ -63,10 +63,14 @@ export const CACHE = {
     precedes: [],
     reason: "it takes the whole cache as the model makes it",
   },
-  supports: ({ model }: Facts): Support =>
-    model.custom_code
+  supports: ({ model: { custom_code, whole_cache } }: Facts): Support => {
+    if (whole_cache !== null && whole_cache !== undefined) {
+      return { ok: false, reason: whole_cache };
+    }
+    return custom_code
       ? { ok: false, reason: "the model brings its own code, which may keep its cache elsewhere" }
-      : { ok: true, reason: "works on keys and values of layers with full attention" },
+      : { ok: true, reason: "works on keys and values of layers with full attention" };
+  },
   /** Reading the parent's index and writing a file of a few lines. */
   estimateSeconds: () => 3,
   estimateMemory: (_params: unknown, { model }: Facts) => model.fp16_bytes,

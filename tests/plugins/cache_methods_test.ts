@@ -40,6 +40,15 @@ function reason(method: string, params: Action["params"]): string {
   return verdict.ok ? "" : verdict.reason;
 }
 
+Deno.test("no method is tried on a model whose cache cannot be kept in part", () => {
+  const whole = { ...facts, model: { ...facts.model, whole_cache: "its heads share a latent" } };
+  for (const { agent, method } of entries) {
+    const actions = resolveActions([{ agent, method: method.name, params: {} }], entries, whole);
+    const verdict = checkStrategy(actions, entries, whole);
+    assert.equal(verdict.ok ? "" : verdict.reason, "its heads share a latent", method.name);
+  }
+});
+
 Deno.test("a budget must leave a choice, and keep less than the model reads", () => {
   assert.equal(reason("snapkv", { budget: 512 }), "");
   assert.equal(

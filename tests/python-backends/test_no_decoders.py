@@ -12,6 +12,7 @@ from transformers import (
     BartConfig,
     BartForConditionalGeneration,
     CpmAntConfig,
+    DeepseekV3Config,
     GPT2Config,
     MarianConfig,
     TrOCRConfig,
@@ -70,4 +71,16 @@ def test_a_layer_that_is_no_plain_one_is_a_fact(tmp_path: Path) -> None:
     )  # fmt: skip
     found = facts(saved(tmp_path / "gpt2", config))
     assert found["special_linear"] == "transformer.h.0.attn.c_attn" and found["notes"] == []
+    assert found["whole_cache"] is None
     assert facts(changed(tmp_path / "m", lambda held: None))["special_linear"] is None
+
+
+def test_why_no_part_of_a_cache_can_be_kept_is_a_fact(tmp_path: Path) -> None:
+    config = DeepseekV3Config(
+        vocab_size=vocabulary(), hidden_size=32, intermediate_size=64, num_hidden_layers=1,
+        num_attention_heads=2, num_key_value_heads=2, kv_lora_rank=16, q_lora_rank=16,
+        qk_rope_head_dim=8, qk_nope_head_dim=8, v_head_dim=16, first_k_dense_replace=1,
+        n_routed_experts=4, num_experts_per_tok=2, n_group=1, topk_group=1,
+        max_position_embeddings=64, bos_token_id=0, eos_token_id=1,
+    )  # fmt: skip
+    assert "compressed latent" in facts(saved(tmp_path / "mla", config))["whole_cache"]

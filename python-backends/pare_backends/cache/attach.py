@@ -22,7 +22,6 @@ from pare_backends.cache.kept import PlacedLayer, keeps_all, kept_cache, kept_la
 from pare_backends.cache.linear import LinearAttentionLayer
 from pare_backends.cache.policy import (
     ATTRIBUTE,
-    LATENT,
     ByPlace,
     CachePolicy,
     Seen,
@@ -31,6 +30,7 @@ from pare_backends.cache.policy import (
     shares_prompts,
 )
 from pare_backends.cache.rotation import rotation_of
+from pare_backends.checkpoint.whole_cache import LATENT
 from pare_backends.failures import CallFailure
 
 ROTATION = "pare_rotation"

@@ -6,8 +6,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
-from pare_backends.cache.policy import LATENT, ByScores, CachePolicy, Seen, When
+from pare_backends.cache.policy import ByScores, CachePolicy, Seen, When
 from pare_backends.checkpoint.setting import NewSetting
+from pare_backends.checkpoint.whole_cache import full_layers, why_whole
 from pare_backends.failures import CallFailure
 
 if TYPE_CHECKING:
@@ -120,23 +121,15 @@ def in_layers(config: Mapping[str, Any]) -> str:
 
     raises: CallFailure "invalid" where the configuration tells that none can be
     """
-    text = config.get("text_config", config)
-    kinds = text.get("layer_types") or []
-    whole = {"full_attention"}
-    if (text.get("sliding_window") or 0) >= (text.get("max_position_embeddings") or 1):
-        whole.add("sliding_attention")
-    cut = [str(number) for number, kind in enumerate(kinds) if kind in whole]
-    if text.get("kv_lora_rank"):
-        raise CallFailure("invalid", f"Cannot keep a part of the cache of this model: {LATENT}")
-    if kinds and not cut:
-        raise CallFailure(
-            "invalid",
-            "Cannot keep a part of the cache of this model: no layer has full attention, each "
-            "keeps a window or a state of its own",
-        )
-    if len(cut) == len(kinds):
+    why = why_whole(config)
+    if why is not None:
+        raise CallFailure("invalid", f"Cannot keep a part of the cache of this model: {why}")
+    cut, said = full_layers(config)
+    if len(cut) == said:
         return ""
-    return f" in layers {', '.join(cut)}; the others keep a window or a state of their own"
+    return (
+        f" in layers {', '.join(map(str, cut))}; the others keep a window or a state of their own"
+    )
 
 
 def runs(policy: Callable[[Any], CachePolicy]) -> tuple[Callable[..., Any], Callable[..., Any]]:

@@ -41,11 +41,6 @@ When = Literal["after_prompt", "each_step", "each_token"]
 """When a policy decides: once, after the first pass over a text; after every pass; or after every
 token within a pass too, so that a text may be read in any parts."""
 
-LATENT = (
-    "its heads share a compressed latent (MLA), of which transformers keeps what is unpacked: "
-    "bytes counted of that would be those of no cache that serves it"
-)
-"""Why some models' caches are not cut."""
 ATTRIBUTE = "pare_cache_policy"
 """Of a model: the policy that it runs with."""
 

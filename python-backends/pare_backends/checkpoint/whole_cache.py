@@ -1,0 +1,31 @@
+"""Why the cache of some models cannot be kept in part."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+LATENT = (
+    "its heads share a compressed latent (MLA), of which transformers keeps what is unpacked: "
+    "bytes counted of that would be those of no cache that serves it"
+)
+NO_LAYER = "no layer has full attention, each keeps a window or a state of its own"
+
+
+def full_layers(config: Mapping[str, Any]) -> tuple[list[int], int]:
+    """Layers with full attention, and how many layers say what they keep (0: none has to)."""
+    text = config.get("text_config") or config
+    kinds = text.get("layer_types") or []
+    whole = {"full_attention"}
+    if (text.get("sliding_window") or 0) >= (text.get("max_position_embeddings") or 1):
+        whole.add("sliding_attention")
+    return [number for number, kind in enumerate(kinds) if kind in whole], len(kinds)
+
+
+def why_whole(config: Mapping[str, Any]) -> str | None:
+    """Why no layer's keys and values can be kept in part, by a config.json; None: some can."""
+    text = config.get("text_config") or config
+    if text.get("kv_lora_rank"):
+        return LATENT
+    full, said = full_layers(config)
+    return NO_LAYER if said and not full else None
