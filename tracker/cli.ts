@@ -77,9 +77,9 @@ function addRunCommands(program: Command): void {
     options,
   ) => (await import("./commands/study/run.ts")).runCommand(file, options));
 
-  withRunOptions(withEndpoint(withTaskOptions(
+  withEngine(withRunOptions(withEndpoint(withTaskOptions(
     program.command("evaluate").description("measure a model, here or behind a server"),
-  ))).action(async (options) =>
+  )))).action(async (options) =>
     (await import("./commands/study/evaluate.ts")).evaluateCommand(options)
   );
 

@@ -227,6 +227,8 @@ def test_a_broken_model_is_not_a_number(name: str, model_dir: Path, tmp_path: Pa
     with pytest.raises(CallFailure) as caught:
         evaluate(broken, [task], {name: [0]}, tmp_path)
     assert caught.value.kind == "not_a_number"
+    layer = "model.layers.1.mlp.down_proj, whose weight holds NaN or infinities"
+    assert layer in caught.value.message
     assert not (tmp_path / "samples.parquet").exists()
 
 

@@ -197,6 +197,7 @@ def test_a_generation_of_a_broken_model_is_not_a_number(model_dir: Path) -> None
     with pytest.raises(CallFailure) as caught:
         model.generate_until([Instance("generate_until", {}, (words(5), options), 0)])
     assert caught.value.kind == "not_a_number"
+    assert "first those of model.norm, whose weight holds" in caught.value.message
 
 
 def test_an_unreachable_hub_is_one_sentence(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -297,6 +298,16 @@ def test_a_gradient_that_is_no_number_is_named() -> None:
     with pytest.raises(CallFailure, match="the gradient of step 1 is nan") as failed:
         train(model(), loss_of, given.training(32), Schedule(lr=1e-3, steps=2), given)
     assert failed.value.kind == "not_a_number"
+    assert re.search(r"in \d+ of \d+ tensors, first model\.embed_tokens", failed.value.message)
+
+
+def test_a_loss_that_is_no_number_names_the_first_layer() -> None:
+    given, broken = context(), model()
+    with torch.no_grad():
+        broken.get_submodule("model.layers.1.self_attn.o_proj").weight[0, 0] = torch.inf
+    with pytest.raises(CallFailure) as failed:
+        train(broken, next_token_loss, given.training(32), Schedule(lr=1e-3, steps=2), given)
+    assert "first those of model.layers.1.self_attn.o_proj, whose weight" in failed.value.message
 
 
 def test_further_figures_become_points_beside_the_loss() -> None:

@@ -250,9 +250,14 @@ def read_batch(
         said = None if original is None else logits
     bad = [number for number, loss in zip(numbers, losses, strict=True) if not math.isfinite(loss)]
     if bad:
+        from pare_backends.first_broken import first_broken_layer
+
+        tokens = [int(one) for one in batch[numbers.index(bad[0])]]
+        layer = None if served is not None else first_broken_layer(model, tokens)
+        named = "" if layer is None else f", first by {layer}"
         raise CallFailure(
             "not_a_number",
-            f"Cannot measure {name}: the model's loss on window {bad[0]} is {math.nan}",
+            f"Cannot measure {name}: the model's loss on window {bad[0]} is {math.nan}{named}",
             hint="The strategy broke the model; take more bits or smaller groups",
         )
     if said is None or original is None:

@@ -175,11 +175,14 @@ class Training:
             group["lr"] = self.schedule.rate(step)
         self.model.train()
         loss, further = self.loss_of(self.model, batch, numbers)
-        course.losses.append(finite(float(loss.detach()), f"the loss of step {step + 1}"))
+        value = float(loss.detach())
+        course.losses.append(
+            finite(value, f"the loss of step {step + 1}", lambda: self.first_broken(batch))
+        )
         self.optimizer.zero_grad()
         loss.backward()
         norm = torch.nn.utils.clip_grad_norm_(self.trained.values(), LARGEST_NORM)
-        finite(float(norm), f"the gradient of step {step + 1}")
+        finite(float(norm), f"the gradient of step {step + 1}", self.broken_gradients)
         self.optimizer.step()
         for name, value in further.items():
             course.figures.setdefault(name, []).append(float(value))
@@ -187,6 +190,22 @@ class Training:
         self.tell_step(curves, step)
         self.context.report.progress(self.label, step + 1, self.schedule.steps, "steps")
         check_progress(course.losses, self.schedule.lr)
+
+    def first_broken(self, batch: Any) -> str | None:
+        """The first layer that gives no numbers for one of the windows. batch: (windows, tokens)"""
+        from pare_backends.first_broken import first_broken_layer
+
+        found = (first_broken_layer(self.model, window.tolist()) for window in batch)
+        return next((f"first those of {one}" for one in found if one is not None), None)
+
+    def broken_gradients(self) -> str | None:
+        """The trained tensors whose gradients are no numbers: how many, and the first of them."""
+        from pare_backends.first_broken import broken_tensors
+
+        names = broken_tensors((name, p.grad) for name, p in self.trained.items())
+        return (
+            f"in {len(names)} of {len(self.trained)} tensors, first {names[0]}" if names else None
+        )
 
     def save(self) -> None:
         """Saves the state where it is time."""
@@ -211,12 +230,13 @@ class Training:
                 parameter.copy_(self.course.best[name])
 
 
-def finite(value: float, name: str) -> float:
-    """The value; raises where it is no number."""
+def finite(value: float, name: str, where: Callable[[], str | None] = lambda: None) -> float:
+    """The value; raises where it is no number, and says where that began."""
     if math.isfinite(value):
         return value
+    found = where()
     raise CallFailure(
         "not_a_number",
-        f"Cannot train: {name} is {value}",
+        f"Cannot train: {name} is {value}" + ("" if found is None else f", {found}"),
         hint="Lower the learning rate, or take other training text",
     )

@@ -1,7 +1,7 @@
-import { execa } from "execa";
 import { readdirSync, readFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import { sendSignal } from "../../../python-backends/child/process_group.ts";
+import { startChild } from "../../../python-backends/child/start_child.ts";
 
 /** The variable by which all that an attempt starts is found, in whichever group or session it is. */
 export const MARKER = "PARE_ATTEMPT";
@@ -43,9 +43,15 @@ export async function endRemains(token: string): Promise<void> {
   }
 }
 
+/** Milliseconds in which it must end. */
+const BEYOND_MS = 60_000;
+
 /** Ends what runs beyond an attempt's processes; what has gone already is no error. */
 export async function endBeyond(after: readonly string[] | undefined): Promise<void> {
-  const [program, ...words] = after ?? [];
-  if (program === undefined) return;
-  await execa(program, words, { reject: false, stdio: "ignore", timeout: 60_000 });
+  if (after === undefined || after.length === 0) return;
+  // Not by a library: every wrapper would load it before it begins, for the few that have an `after`.
+  const child = startChild({ argv: after, log: "/dev/null", append: true, output: "log" });
+  const timer = setTimeout(() => child.kill(), BEYOND_MS);
+  await child.exited;
+  clearTimeout(timer);
 }

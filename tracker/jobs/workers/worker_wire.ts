@@ -133,7 +133,7 @@ export class Heard<T> {
 }
 
 /** Milliseconds between looks: soon where something was heard, later and later where nothing is. */
-export function pauses(first = 20, longest = 500): { next(heard: boolean): number } {
+export function pauses(first = 20, longest = 150): { next(heard: boolean): number } {
   let pause = first;
   return {
     next(heard) {

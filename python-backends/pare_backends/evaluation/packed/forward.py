@@ -14,14 +14,18 @@ from transformers.cache_utils import DynamicLayer
 
 from pare_backends.evaluation.packed.packing import PackedRow, attention
 from pare_backends.failures import CallFailure
+from pare_backends.first_broken import first_broken_layer
 
 
-def require_finite(broken: bool, where: str) -> None:
-    """Raises where a model's logits are no numbers."""
+def require_finite(broken: bool, where: str, model: Any = None, tokens: Sequence[int] = ()) -> None:
+    """Raises where a model's logits are no numbers; of a model and the tokens that it read it names
+    the first layer that gave none."""
     if broken:
+        layer = None if model is None else first_broken_layer(model, tokens)
+        named = "" if layer is None else f", first those of {layer}"
         raise CallFailure(
             "not_a_number",
-            f"Cannot score {where}: the model's logits are not finite",
+            f"Cannot score {where}: the model's logits are not finite{named}",
             hint="The strategy broke the model; take more bits or smaller groups",
         )
 

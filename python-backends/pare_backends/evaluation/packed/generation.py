@@ -189,9 +189,8 @@ def generate_packed(
     sequences = PackedSequences(model, prefix, cache, prompts, room)
     held = len(prompts)  # sequences whose tokens are in the cache
     for left in range(decoding.new_tokens - 1, -1, -1):
-        require_finite(
-            not bool(torch.isfinite(sequences.logits.amax(dim=-1)).all()), decoding.where
-        )
+        broken = not bool(torch.isfinite(sequences.logits.amax(dim=-1)).all())
+        require_finite(broken, decoding.where, model, prompts[0])
         chosen = decoding.choose(sequences.logits, sequences.live)
         for one, token in zip(sequences.live, chosen, strict=True):
             made[one].append(token)

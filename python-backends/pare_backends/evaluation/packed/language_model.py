@@ -37,8 +37,12 @@ SECONDS_BETWEEN_PROGRESS = 1.0
 class _Finite(LogitsProcessor):
     """Ends a generation whose logits are no numbers; greedy search would go on with token 0."""
 
+    def __init__(self, model: Any) -> None:
+        self.model = model
+
     def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
-        require_finite(bool(torch.isnan(scores).any()), "a generated token")
+        broken = bool(torch.isnan(scores).any())
+        require_finite(broken, "a generated token", self.model, input_ids[0].tolist())
         return scores
 
 
@@ -236,7 +240,7 @@ class PackedLM(PackedScorer):
     ) -> torch.Tensor:
         """Contexts with what is generated after them, of a given cut cache or of one that is cut
         before the last token of each, as for log-likelihoods. returns: (batch, tokens) int64"""
-        options["logits_processor"] = LogitsProcessorList([_Finite()])
+        options["logits_processor"] = LogitsProcessorList([_Finite(self.model)])
         if options.pop("min_new_tokens", 0):  # no answer is empty: none begins with its own end
             texts = [self.tok_encode(one, add_special_tokens=False)[-1:] for one in stop]
             last = sorted({*self._generator.ends, *(token for one in texts for token in one)})

@@ -204,7 +204,7 @@ class PackedScorer(HFLM):
             self.kept.update((context, said.kept) for context, _ in names)
             for branch, (likelihood, greedy) in zip(group.branches, said.answer, strict=True):
                 where = f"request {branch.request} of {self.label}"
-                require_finite(not math.isfinite(likelihood), where)
+                require_finite(not math.isfinite(likelihood), where, self.model, group.context)
                 answers[branch.request] = (likelihood, greedy)
             done += len(endings)
             self._progress(done, len(requests), "requests")
@@ -227,7 +227,7 @@ class PackedScorer(HFLM):
             self._took([requests[branch.request][0] for branch in group.branches], seconds)
             for branch, (likelihood, greedy) in zip(group.branches, found, strict=True):
                 where = f"request {branch.request} of {self.label}"
-                require_finite(not math.isfinite(likelihood), where)
+                require_finite(not math.isfinite(likelihood), where, self.model, group.context)
                 answers[branch.request] = (likelihood, greedy)
             done += len(endings)
             self._progress(done, len(requests), "requests")
@@ -243,7 +243,8 @@ class PackedScorer(HFLM):
         """Log-likelihood in nats of the row's targets, and whether greedy decoding gives them."""
         results: list[tuple[float, bool]] = []
         for request, likelihood, greedy in score_row(self.model, row, prefix, cache):
-            require_finite(not math.isfinite(likelihood), f"request {request} of {self.label}")
+            where = f"request {request} of {self.label}"
+            require_finite(not math.isfinite(likelihood), where, self.model, row.tokens)
             results.append((likelihood, greedy))
         return results
 
@@ -268,8 +269,10 @@ class PackedScorer(HFLM):
     def _slice(self, requests: list[Request]) -> list[tuple[float, bool]]:
         """Some requests in lm-eval's padded batches."""
         found = super()._loglikelihood_tokens(requests, disable_tqdm=True)
-        for (asked, _, _), (likelihood, _) in zip(requests, found, strict=True):
-            require_finite(not math.isfinite(likelihood), f"{asked!r:.60} of {self.label}")
+        for (asked, context, ending), (likelihood, _) in zip(requests, found, strict=True):
+            where = f"{asked!r:.60} of {self.label}"
+            read = [*context, *ending]
+            require_finite(not math.isfinite(likelihood), where, self.model, read)
         return [(float(likelihood), bool(greedy)) for likelihood, greedy in found]
 
     def _packing_agrees(self, requests: list[Request], groups: Sequence[Group]) -> bool:
