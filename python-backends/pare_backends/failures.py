@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import re
 import traceback
 from dataclasses import dataclass
 
@@ -33,6 +34,19 @@ DISK_FULL_TEXTS = ("No space left on device", "Disk quota exceeded")
 DISK_FULL_NUMBERS = (errno.ENOSPC, errno.EDQUOT)
 
 
+LONGEST_MESSAGE = 2_000
+ACTED_ON = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
+"""What a terminal, or a reader of lines, acts on; marks that turn a text round among them."""
+
+
+def visible(text: str, limit: int = LONGEST_MESSAGE) -> str:
+    """A text that quotes a stranger's file, on one line: what a terminal would act on is shown as
+    its code, and what is longer than `limit` characters is cut."""
+    line = re.sub(r"[\t\r\n]+", " ", text)
+    cut = line if len(line) <= limit else line[: limit - 1] + "…"
+    return ACTED_ON.sub(lambda letter: f"\\u{ord(letter[0]):04x}", cut)
+
+
 class CallFailure(Exception):
     """A failure that a call expects: what was attempted, why not, the value; and what to do.
 
@@ -42,10 +56,10 @@ class CallFailure(Exception):
     def __init__(self, kind: str, message: str, hint: str | None = None) -> None:
         if kind not in FAILURE_KINDS:
             raise ValueError(f'Unknown failure kind "{kind}". Known: {", ".join(FAILURE_KINDS)}')
-        super().__init__(message)
+        super().__init__(visible(message))
         self.kind = kind
-        self.message = message
-        self.hint = hint
+        self.message = visible(message)
+        self.hint = None if hint is None else visible(hint)
 
 
 StageFailure = CallFailure

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +24,7 @@ DTYPES = {
     "U8": np.uint8,
     "BOOL": np.bool_,
 }
+LARGEST = 1 << 60  # values, and bytes: no file holds more
 HEADER_LIMIT = 100_000_000  # bytes; the format's own limit
 DAMAGED_HINT = "Download or copy the file again"
 
@@ -71,8 +73,21 @@ def entry_of(path: Path, base: int, fields: Mapping[str, object]) -> Entry:
     offsets, shape = fields["data_offsets"], fields["shape"]
     if not isinstance(offsets, list) or not isinstance(shape, list):
         raise TypeError("offsets and shapes must be lists")
-    start, end = (int(offset) for offset in offsets)
-    return Entry(path, str(fields["dtype"]), tuple(int(n) for n in shape), base + start, base + end)
+    start, end = (whole(offset) for offset in offsets)
+    sides = tuple(whole(side) for side in shape)
+    if math.prod(sides) > LARGEST:
+        raise ValueError(f"a shape of {shape!r:.80}")
+    return Entry(path, str(fields["dtype"]), sides, base + start, base + end)
+
+
+def whole(value: object) -> int:
+    """A place or a side; raises TypeError or ValueError where it is none. numpy would take a side
+    of -1 for one that it may choose, and lose what is beyond 64 bits."""
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise TypeError(f"{value!r:.40} is no whole number")
+    if not 0 <= value <= LARGEST:
+        raise ValueError("it is no place in a file")
+    return value
 
 
 def check_entry(path: Path, size: int, name: str, entry: Entry) -> None:

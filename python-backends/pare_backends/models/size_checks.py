@@ -16,16 +16,21 @@ from pare_backends.failures import CallFailure
 
 COUNTS = re.compile(r"layer|block|expert")
 """Names of a configuration's fields that say of how many modules a model is built."""
+LAYERS = ("num_hidden_layers", "num_layers", "n_layers", "n_layer")
+"""Those of which each has a tensor of its own."""
 TOKENIZER = "tokenizer.json"
+ID = re.compile(r"[0-9]{1,18}")
 
 
 def check_sizes(directory: Path, config: Mapping[str, Any], entries: Mapping[str, Entry]) -> None:
     """Raises where config.json speaks of more modules, or a tokenizer of larger ids, than any
     tensor has a place for: building them would take the machine."""
-    sides = max((side for entry in entries.values() for side in entry.shape), default=0)
+    # A tensor without values may have any side: it takes no byte.
+    full = [entry for entry in entries.values() if entry.values > 0]
+    sides = max((side for entry in full for side in entry.shape), default=0)
     most = max(sides, len(entries))
     for name, count in counts(config):
-        if count > most:
+        if count > (len(entries) if name in LAYERS else most):
             raise CallFailure(
                 "bad_input",
                 f"Cannot use {directory}: its config.json says {name}: {count}, and its files hold"
@@ -74,7 +79,8 @@ def largest_id(directory: Path) -> tuple[str, int]:
     to make one takes memory by this number. ("", -1) where none is named."""
     found = [("", -1)]
     document = read_object(directory, TOKENIZER)
-    words = (document.get("model") or {}).get("vocab")
+    held = document.get("model")
+    words = held.get("vocab") if isinstance(held, dict) else None
     if isinstance(words, list):
         found.append(("", len(words) - 1))
     by_name = [words, read_object(directory, "added_tokens.json")]
@@ -83,12 +89,14 @@ def largest_id(directory: Path) -> tuple[str, int]:
     for names in by_name:
         if isinstance(names, dict):
             found += [(name, id_) for name, id_ in names.items() if isinstance(id_, int)]
-    found += [
-        (str(one.get("content")), int(one.get("id", -1)))
-        for one in document.get("added_tokens") or ()
-    ]
-    told = read_object(directory, "tokenizer_config.json").get("added_tokens_decoder") or {}
-    found += [(str(one), int(id_)) for id_, one in told.items() if str(id_).isdigit()]
+    added = document.get("added_tokens")
+    for one in added if isinstance(added, list) else ():
+        if isinstance(one, dict) and isinstance(one.get("id"), int):
+            found.append((str(one.get("content")), one["id"]))
+    told = read_object(directory, "tokenizer_config.json").get("added_tokens_decoder")
+    for id_, one in told.items() if isinstance(told, dict) else ():
+        if ID.fullmatch(id_):
+            found.append((str(one), int(id_)))
     return max(found, key=lambda one: one[1])
 
 

@@ -112,10 +112,14 @@ async function readersIn(folder: string) {
   const env = { ...Deno.env.toObject(), PARE_HOME: join(folder, "home") };
   const { python } = await ensureEnvironment("default");
   const backends = fileURLToPath(new URL("../../../python-backends", import.meta.url));
-  const words = [python, fileURLToPath(new URL("./python_readers.py", import.meta.url))];
+  const own = fileURLToPath(new URL("./python_readers.py", import.meta.url));
+  const words = [python, own, join(folder, "model")];
   return {
     deno: new Reading(denoWords(script), { cwd: folder, env }),
-    python: new Reading(words, { cwd: folder, env: { ...env, PYTHONPATH: backends } }),
+    python: new Reading(words, {
+      cwd: folder,
+      env: { ...env, PYTHONPATH: backends, HF_HUB_OFFLINE: "1" },
+    }),
   };
 }
 

@@ -18,7 +18,7 @@ from pare_backends.evaluation.tasks.json_rows import (
     parse_json,
     parse_whole,
 )
-from pare_backends.failures import CallFailure
+from pare_backends.failures import CallFailure, visible
 
 Row = dict[str, Any]
 TYPES: dict[str, tuple[type, ...]] = {
@@ -50,7 +50,7 @@ def read_records(path: Path, fields: Mapping[str, str] | None = None) -> list[Ro
             raise _broken(path, number, f"it holds {type(row).__name__}, not an object")
         for name, kind in (fields or {}).items():
             if name not in row:
-                found = ", ".join(row) or "none"
+                found = visible(", ".join(row), 200) or "none"
                 raise _broken(path, number, f'it has no field "{name}" (found: {found})')
             value = row[name]
             if kind != ANY and (not isinstance(value, TYPES[kind]) or isinstance(value, bool)):

@@ -12,6 +12,8 @@ from pare_backends.evaluation.tasks.json_rows import NoJson, check_value
 from pare_backends.failures import CallFailure, one_line
 
 MOST_VALUES = 100_000
+LONGEST = 10_000_000
+"""Bytes of a document."""
 _Base: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
@@ -37,6 +39,8 @@ def read_document(path: Path) -> dict[str, Any]:
     if path.exists() and not path.is_file():
         raise _refused(path, "it is no file")
     try:
+        if path.stat().st_size > LONGEST:
+            raise _refused(path, f"it has more than {LONGEST} bytes")
         document = yaml.load(path.read_text(encoding="utf-8"), Loader=_Loader)
         check_value(document, MOST_VALUES)
     except OSError as error:
@@ -52,6 +56,9 @@ def read_document(path: Path) -> dict[str, Any]:
         where = "" if mark is None else f" at line {mark.line + 1}, column {mark.column + 1}"
         why = getattr(error, "problem", None) or one_line(error, 120)
         raise _refused(path, f"it is no YAML{where}: {why}") from error
+    except (ValueError, TypeError, AttributeError, OverflowError) as error:
+        # Of a number or a date that the library's constructors cannot make.
+        raise _refused(path, f"it is no YAML: {one_line(error, 120)}") from error
     if not isinstance(document, dict):
         found = "nothing" if document is None else type(document).__name__
         raise _refused(path, f"it must hold keys such as task and doc_to_text, it holds {found}")

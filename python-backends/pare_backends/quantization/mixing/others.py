@@ -28,6 +28,8 @@ STAND_INS = ("modelopt.", "builtins.slice")
 """What a state may name beside plain values: it is replaced by a class that does nothing."""
 RECIPE = re.compile(r"^(?P<name>.*)\(effective-bits: (?P<bits>[\d.]+)\)$")
 NOT_ROUNDED = "NONE"
+MOST = 1e300
+"""Of a score, or of bits: more are no figure of a layer."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +87,7 @@ def auto_scheme(path: Path, known: Known) -> list[Score]:
     """One scheme's scores: {layer: [bits of the layer, loss]}."""
     try:
         held = json.loads(path.read_text())
-    except (ValueError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:
         raise bad(f"{path.name} is no whole JSON file: {error}") from error
     scores, scheme = held.get("layer_scores"), held.get("scheme")
     if not isinstance(scores, dict) or not isinstance(scheme, dict) or not scores:
@@ -110,7 +112,9 @@ def auto_scheme(path: Path, known: Known) -> list[Score]:
 
 
 def is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return False
+    return isinstance(value, float) or abs(value) <= MOST  # what no float holds
 
 
 def scheme_format(scheme: Mapping[str, Any]) -> str:
