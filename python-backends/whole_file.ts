@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { dirname } from "node:path";
 
 function sync(path: string): void {
@@ -19,6 +20,14 @@ export function writeAll(file: Deno.FsFile, bytes: Uint8Array): void {
   for (let at = 0; at < bytes.length;) at += file.writeSync(bytes.subarray(at));
 }
 
+/** Makes a folder with all that it lies in, so that none of their names is lost with the power. */
+export function makeFolder(folder: string): void {
+  if (existsSync(folder)) return;
+  makeFolder(dirname(folder));
+  Deno.mkdirSync(folder, { recursive: true });
+  syncFolder(dirname(folder));
+}
+
 /** Writes a JSON document as `writeWholeText` writes a text. */
 export function writeWhole(path: string, value: unknown): void {
   writeWholeText(path, `${JSON.stringify(value, null, 2)}\n`);
@@ -31,7 +40,7 @@ export function writeWhole(path: string, value: unknown): void {
 export function writeWholeText(path: string, text: string): void {
   const folder = dirname(path);
   const partial = `${path}.partial-${Deno.pid}-${crypto.randomUUID().slice(0, 8)}`;
-  Deno.mkdirSync(folder, { recursive: true });
+  makeFolder(folder);
   try {
     Deno.writeTextFileSync(partial, text);
     sync(partial);

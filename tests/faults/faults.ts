@@ -21,8 +21,10 @@ import { Broken } from "./loop.ts";
 
 /** Ignored by git. */
 const STATE = join(import.meta.dirname!, "../../.pare/faults.json");
-/** Of one file in one loop: what breaks at one point mostly breaks at its neighbours. */
+/** Of one sentence in one loop: what breaks at one point mostly breaks at its neighbours. */
 const MOST_PRINTED = 3;
+
+const sentenceOf = (message: string) => message.slice(0, 80).replaceAll(/[0-9a-f]{6,}|\d+/g, "#");
 
 const SECONDS: Readonly<Record<string, number>> = { "": 1, s: 1, m: 60, h: 3600 };
 
@@ -64,11 +66,11 @@ async function walk(loops: readonly Loop[], options: Options): Promise<number> {
   const states = options.fresh === true ? new Map() : readStates(path);
   const printed = new Map<string, number>();
   const onFailure = (failure: Failure) => {
-    const place = `${failure.loop} ${failure.injected?.file ?? ""}`;
+    const place = `${failure.loop}: ${sentenceOf(failure.message)}`;
     const times = (printed.get(place) ?? 0) + 1;
     printed.set(place, times);
     if (times <= MOST_PRINTED) console.log(failureLine(failure));
-    if (times === MOST_PRINTED) console.log(`  more of ${place} are counted, not printed`);
+    if (times === MOST_PRINTED) console.log(`  more of "${place}" are counted, not printed`);
   };
   console.error = () => {}; // what the product says of each damage that it met
   const { failures, seconds } = await walkLoops({

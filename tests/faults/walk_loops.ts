@@ -161,13 +161,14 @@ export async function walkLoops(asked: Asked): Promise<Walked> {
   const goesOn = () =>
     performance.now() - began < budget_ms && !(asked.until_failure === true && failures.length > 0);
   try {
-    while (goesOn()) {
+    // Each loop has a point, however slow the machine is.
+    do {
       for (const one of all) {
         const turn = performance.now();
-        while (goesOn() && performance.now() - turn < TURN_MS) await one.point();
+        do await one.point(); while (goesOn() && performance.now() - turn < TURN_MS);
         asked.onTurn?.();
       }
-    }
+    } while (goesOn());
   } finally {
     for (const one of all) await one.end();
   }

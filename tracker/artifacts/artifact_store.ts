@@ -13,7 +13,7 @@ import {
   remove,
   weightBytes,
 } from "./artifact_files.ts";
-import { writeWhole } from "../../python-backends/whole_file.ts";
+import { makeFolder, syncFolder, writeWhole } from "../../python-backends/whole_file.ts";
 import { checksums, requireNoLinks, sha256File } from "../ground/storage/file_hash.ts";
 import { type Claimant, claimants, forgetClaims, openClaims } from "./claims.ts";
 import { collectGarbage, type GarbageOptions, type GarbageReport } from "./garbage.ts";
@@ -87,6 +87,7 @@ async function place(
   } else {
     await remove(home);
     await Deno.rename(directory, home);
+    syncFolder(paths.root);
   }
   writeWhole(join(paths.keys, `${artifact.action_key}.json`), artifact);
   return { ...artifact, location: home };
@@ -112,9 +113,7 @@ export async function openArtifactStore(
   const paths = artifactPaths(resolve(directory));
   for (
     const path of [paths.root, paths.keys, paths.leases, paths.stores, paths.temporary, paths.work]
-  ) {
-    await Deno.mkdir(path, { recursive: true });
-  }
+  ) makeFolder(path);
   await clearDead(paths.temporary);
   await clearDead(paths.leases);
   const claims = store === undefined ? null : openClaims(paths.stores, store);
@@ -199,9 +198,18 @@ async function find(opened: Opened, action_key: string): Promise<Artifact | null
   return found === null ? null : { ...named!, location: found.location };
 }
 
+/** The names in a folder below another one, and those of the folders between the two. */
+function syncFolders(above: string, below: string): void {
+  for (let at = below; at !== "."; at = dirname(at)) syncFolder(join(above, at));
+}
+
 async function commit(opened: Opened, directory: string, meta: ArtifactMeta): Promise<Artifact> {
   await requireNoLinks(directory);
   const files = await checksums(directory, { except: [MANIFEST], sync: true });
+  // Names, too: that of the artifact's own folder by the manifest, that of all of it by its place.
+  for (const folder of new Set(files.map(({ path }) => dirname(path)))) {
+    syncFolders(directory, folder);
+  }
   if (files.length === 0) throw new Error(`Cannot keep ${directory} as an artifact: it is empty`);
   const artifact_id = artifactId(files);
   const weights = await weightsNamed(opened, directory, meta.parent_id);

@@ -19,6 +19,7 @@ import { logPath, samplesPath, type StorePaths, storePaths } from "./store_paths
 import { currentAnswers } from "./query/current_answers.ts";
 import { wholeAnswer } from "./query/whole_answer.ts";
 import { checkFormat } from "./store_format.ts";
+import { makeFolder } from "../../python-backends/whole_file.ts";
 import { named } from "../../python-backends/file_lock.ts";
 import { outsideStores } from "../ground/storage/outside_stores.ts";
 import { storageError } from "../ground/storage/storage_error.ts";
@@ -125,7 +126,7 @@ function openParts(root: string, write: boolean, wait_ms: number): Parts {
     return { paths, database: useDatabase(root), writer: null };
   }
   try {
-    Deno.mkdirSync(paths.runs, { recursive: true });
+    makeFolder(paths.runs);
     requireNoOldWriter(paths);
     checkFormat(root, true);
     clearLeftover(paths.database);

@@ -1,4 +1,5 @@
 import { UsageError } from "../../core/mod.ts";
+import { makeFolder, syncFolder } from "../../python-backends/whole_file.ts";
 import { useDatabase } from "./index/database.ts";
 import { appendTo } from "./journal/journal.ts";
 import type { Store } from "./store.ts";
@@ -30,7 +31,7 @@ export async function takeNote(store: Store, name: string, text: string): Promis
   const note_id = crypto.randomUUID();
   const { folder, journal } = runPaths(store.paths.root, subject.study_id);
   checkFormat(store.paths.root, true);
-  Deno.mkdirSync(folder, { recursive: true }); // a study of an old store has none yet
+  makeFolder(folder); // a study of an old store has none yet
   await appendTo(journal, {
     type: "note",
     at: new Date().toISOString(),
@@ -38,6 +39,7 @@ export async function takeNote(store: Store, name: string, text: string): Promis
     note_id,
     text,
   });
+  syncFolder(folder); // its journal may be new, too
   await indexed(store.paths.root);
   return note_id;
 }

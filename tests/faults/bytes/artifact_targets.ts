@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { Artifact } from "../../../core/mod.ts";
 import { openArtifactStore } from "../../../tracker/artifacts/artifact_store.ts";
 import { artifactClaims } from "../../../tracker/lab/kept_artifacts.ts";
-import { openStore } from "../../../tracker/store/store.ts";
+import { openRunWriter } from "../../../tracker/store/shelf/run_writer.ts";
 import { artifact, AT, STUDY, studyOpened, trialId } from "../../fixtures/stores/records.ts";
 import { holdInvariants } from "../invariants.ts";
 import { sometimes } from "../loop.ts";
@@ -26,13 +26,12 @@ async function madeArtifact(root: string, needed_by: string, other: string): Pro
   const made = await artifacts.commit(written, { ...meta, action_key: KEY });
   await again.get(made.artifact_id);
   for (const store of [needed_by, other]) {
-    const writer = await openStore(store, { write: true });
-    const quiet = writer.pauseSink();
-    await writer.record(studyOpened());
+    const writer = await openRunWriter(store, STUDY, 0);
+    await writer.journal.append(studyOpened());
     const own = { at: AT, study_id: STUDY };
     const written = { ...made, location: "." };
     const of_trial = { ...own, trial_id: trialId(0) };
-    await writer.record({
+    await writer.journal.append({
       type: "artifact_written",
       ...of_trial,
       artifact: written,
@@ -41,9 +40,8 @@ async function madeArtifact(root: string, needed_by: string, other: string): Pro
     // Closed, and nothing of it is recommended: this store needs it no more.
     if (store === other) {
       const end = { stop: "max_trials", message: "as asked", recommended: null } as const;
-      await writer.record({ type: "study_closed", ...own, ...end });
+      await writer.journal.append({ type: "study_closed", ...own, ...end });
     }
-    quiet[Symbol.dispose]();
     await writer.close();
   }
   return made;

@@ -1,8 +1,13 @@
-import { mkdirSync, readFileSync, readlinkSync, statSync } from "node:fs";
+import { readFileSync, readlinkSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import type { AttemptSeen } from "../../../core/jobs/ports.ts";
 import { isAlive, type LockOwner, thisProcess } from "../../../python-backends/process_owner.ts";
-import { readWhole, syncFolder, writeAll } from "../../../python-backends/whole_file.ts";
+import {
+  makeFolder,
+  readWhole,
+  syncFolder,
+  writeAll,
+} from "../../../python-backends/whole_file.ts";
 import { attemptPaths, readResult } from "./attempt_folder.ts";
 import { remains } from "./remains.ts";
 
@@ -38,7 +43,7 @@ export function takeLease(folder: string): Lease | null {
 
 /** Takes an attempt for nobody, so that no start of it runs; false: somebody has begun it. */
 export function closeAttempt(folder: string): boolean {
-  mkdirSync(folder, { recursive: true });
+  makeFolder(folder);
   return writeOnce(attemptPaths(folder).lease, CLOSED) || isClosed(folder);
 }
 

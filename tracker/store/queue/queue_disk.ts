@@ -1,4 +1,3 @@
-import { mkdirSync } from "node:fs";
 import { dirname } from "node:path";
 import {
   emptyQueue,
@@ -8,7 +7,7 @@ import {
   reduce,
   UsageError,
 } from "../../../core/mod.ts";
-import { syncFolder, writeAll } from "../../../python-backends/whole_file.ts";
+import { makeFolder, syncFolder, writeAll } from "../../../python-backends/whole_file.ts";
 import { storageError } from "../../ground/storage/storage_error.ts";
 import { awaitTurn } from "../journal/turn.ts";
 import { queueLine, readQueueLine } from "./queue_line.ts";
@@ -81,7 +80,7 @@ export class QueueDisk implements JobDisk {
   constructor(readonly path: string) {}
 
   async transact(decide: (queue: Queue) => readonly JobEvent[]): Promise<Queue> {
-    mkdirSync(dirname(this.path), { recursive: true });
+    makeFolder(dirname(this.path));
     using file = Deno.openSync(this.path, { read: true, write: true, create: true });
     using _turn = await awaitTurn(this.path, file);
     this.#catchUp(file);

@@ -1,8 +1,7 @@
-import { mkdirSync, rmdirSync, rmSync, statSync } from "node:fs";
-import { dirname } from "node:path";
+import { rmdirSync, rmSync, statSync } from "node:fs";
 import { UsageError } from "../../../core/mod.ts";
 import { type FileLock, named, tryLock } from "../../../python-backends/file_lock.ts";
-import { syncFolder } from "../../../python-backends/whole_file.ts";
+import { makeFolder, syncFolder } from "../../../python-backends/whole_file.ts";
 import { type Journal, openJournal } from "../journal/journal.ts";
 import { runPaths } from "../store_paths.ts";
 import { runOwner } from "./writers.ts";
@@ -39,14 +38,12 @@ function lockRun({ lock, folder }: ReturnType<typeof runPaths>): FileLock | null
 /** Opens the run of a study at once, or gives null where another process writes it. */
 export function tryRunWriter(root: string, study_id: string): RunWriter | null {
   const paths = runPaths(root, study_id);
-  mkdirSync(paths.folder, { recursive: true });
+  makeFolder(paths.folder);
   const lock = lockRun(paths);
   if (lock === null) return null;
   try {
     const journal = openJournal(paths.journal);
-    if (journal.end === 0) {
-      for (const at of [paths.folder, dirname(paths.folder)]) syncFolder(at);
-    }
+    if (journal.end === 0) syncFolder(paths.folder);
     return {
       study_id,
       lock,

@@ -1,0 +1,268 @@
+/**
+ * What a disk may hold after a power cut: of each file what was synced, of each folder the names that were,
+ * and of all that was pending any part. Names and data are apart: a name may be there without its data.
+ */
+import { createHash } from "node:crypto";
+import { dirname } from "node:path";
+import { streamRandom } from "../../../core/mod.ts";
+import type { Operation } from "./record.ts";
+
+/** A file or folder, whatever its name. */
+type Node = number;
+
+type Change =
+  | {
+    readonly of: "data";
+    readonly node: Node;
+    readonly at: number | "end";
+    readonly bytes: Uint8Array;
+  }
+  | { readonly of: "size"; readonly node: Node; readonly size: number }
+  /** Names that come (a node) or go (null), all at once. */
+  | { readonly of: "names"; readonly names: readonly Entry[] };
+
+interface Entry {
+  readonly folder: Node;
+  readonly name: string;
+  readonly node: Node | null;
+  readonly is_folder: boolean;
+}
+
+/** A change, and the event with which it is on disk for certain. */
+interface Pending {
+  readonly event: number;
+  readonly change: Change;
+  readonly durable: number;
+  readonly said: string;
+}
+
+export interface DiskState {
+  /** Content by path; null: a folder. */
+  readonly files: ReadonlyMap<string, Uint8Array | null>;
+  /** What the workload had acknowledged by then. */
+  readonly acknowledged: readonly string[];
+  /** Which cut it is, for people. */
+  readonly call: string;
+  readonly file: string;
+}
+
+/** Most pending changes of which every subset is tried. */
+const ALL_SUBSETS = 6;
+const SOME_SUBSETS = 50;
+const SECTOR = 512;
+
+/** Follows a recording: which node has which name, and what is pending when. */
+class Recording {
+  readonly changes: Pending[] = [];
+  readonly acks: { event: number; said: string }[] = [];
+  readonly #names = new Map<string, Node>();
+  #nodes = 1;
+
+  constructor(readonly root: string, operations: readonly Operation[]) {
+    this.#names.set(root, 0);
+    const synced = new Map<Node, number[]>();
+    const raw: { event: number; change: Change; said: string }[] = [];
+    operations.forEach((operation, event) => {
+      if (operation.kind === "ack") this.acks.push({ event, said: operation.said });
+      else if (operation.kind === "sync") {
+        const node = this.#names.get(operation.path);
+        if (node !== undefined) synced.set(node, [...synced.get(node) ?? [], event]);
+      } else {
+        const change = this.#change(operation);
+        if (change === null) return;
+        const path = operation.path.slice(root.length + 1);
+        raw.push({ event, change, said: `${operation.kind} ${path}` });
+      }
+    });
+    for (const { event, change, said } of raw) {
+      const nodes = change.of === "names"
+        ? change.names.map(({ folder }) => folder)
+        : [change.node];
+      const when = nodes.flatMap((node) => synced.get(node) ?? []).filter((at) => at > event);
+      this.changes.push({ event, change, said, durable: Math.min(Infinity, ...when) });
+    }
+  }
+
+  #entry(path: string, node: Node | null, is_folder = false): Entry[] {
+    const folder = this.#names.get(dirname(path));
+    if (folder === undefined) return [];
+    if (node === null) this.#names.delete(path);
+    else this.#names.set(path, node);
+    return [{ folder, name: path.slice(dirname(path).length + 1), node, is_folder }];
+  }
+
+  #change(operation: Exclude<Operation, { kind: "ack" | "sync" }>): Change | null {
+    const { path } = operation;
+    const node = this.#names.get(path);
+    switch (operation.kind) {
+      case "create":
+        if (node !== undefined) return null;
+        return { of: "names", names: this.#entry(path, this.#nodes++) };
+      case "mkdir":
+        return { of: "names", names: this.#entry(path, this.#nodes++, true) };
+      case "write":
+        if (node === undefined) return null;
+        return { of: "data", node, at: operation.at, bytes: operation.bytes };
+      case "truncate":
+        return node === undefined ? null : { of: "size", node, size: operation.size };
+      case "remove":
+        return { of: "names", names: this.#entry(path, null) };
+      case "rename": {
+        if (node === undefined) return null;
+        const { to } = operation;
+        const is_folder = [...this.#names.keys()].some((one) => one.startsWith(`${path}/`));
+        for (const [name, inner] of [...this.#names]) {
+          if (!name.startsWith(`${path}/`)) continue;
+          this.#names.delete(name);
+          this.#names.set(to + name.slice(path.length), inner);
+        }
+        const names = [...this.#entry(path, null), ...this.#entry(to, node, is_folder)];
+        return { of: "names", names };
+      }
+    }
+  }
+}
+
+/** A file's content after some of its changes. */
+function grown(before: Uint8Array, change: Change & { of: "data" | "size" }): Uint8Array {
+  if (change.of === "size") {
+    const bytes = new Uint8Array(change.size);
+    bytes.set(before.subarray(0, change.size));
+    return bytes;
+  }
+  const at = change.at === "end" ? before.length : change.at;
+  const bytes = new Uint8Array(Math.max(before.length, at + change.bytes.length));
+  bytes.set(before);
+  bytes.set(change.bytes, at);
+  return bytes;
+}
+
+/** What the disk holds where these changes reached it. */
+function built(changes: readonly Change[]): Map<string, Uint8Array | null> {
+  const data = new Map<Node, Uint8Array>();
+  const folders = new Map<Node, Map<string, Entry>>([[0, new Map()]]);
+  for (const change of changes) {
+    if (change.of !== "names") {
+      data.set(change.node, grown(data.get(change.node) ?? new Uint8Array(0), change));
+      continue;
+    }
+    for (const entry of change.names) {
+      const names = folders.get(entry.folder) ?? new Map<string, Entry>();
+      folders.set(entry.folder, names);
+      if (entry.node === null) names.delete(entry.name);
+      else names.set(entry.name, entry);
+    }
+  }
+  const files = new Map<string, Uint8Array | null>();
+  const walk = (folder: Node, path: string) => {
+    for (const { name, node, is_folder } of folders.get(folder)?.values() ?? []) {
+      const own = path === "" ? name : `${path}/${name}`;
+      if (is_folder || folders.has(node!)) {
+        files.set(own, null);
+        walk(node!, own);
+      } else files.set(own, data.get(node!) ?? new Uint8Array(0));
+    }
+  };
+  walk(0, "");
+  return files;
+}
+
+/** A last write of which the disk has some sectors, or the length alone. */
+function torn(change: Change): { said: string; change: Change }[] {
+  if (change.of !== "data") return [];
+  const { bytes } = change;
+  const cuts = [0];
+  for (let at = SECTOR; at < bytes.length && cuts.length < 6; at += SECTOR) cuts.push(at);
+  return cuts.flatMap((at) => {
+    const zeros = new Uint8Array(bytes.length);
+    zeros.set(bytes.subarray(0, at));
+    const half = {
+      said: `${at} of its bytes`,
+      change: { ...change, bytes: bytes.subarray(0, at) },
+    };
+    const length = { said: `${at} of its bytes, then zeros`, change: { ...change, bytes: zeros } };
+    return at === 0 ? [length] : [half, length];
+  });
+}
+
+/** Which pending changes reached the disk, by their places; the last of them perhaps in part. */
+function choices(pending: readonly Pending[], random: () => number): [string, Change[]][] {
+  const all = pending.map(({ change }) => change);
+  const found: [string, Change[]][] = [["all of it", all], ["what was synced alone", []]];
+  if (pending.length <= ALL_SUBSETS) {
+    for (let set = 1; set < 2 ** pending.length - 1; set++) {
+      const some = pending.filter((_, n) => (set >> n & 1) === 1);
+      found.push([some.map(({ said }) => said).join(" + "), some.map(({ change }) => change)]);
+    }
+  } else {
+    pending.forEach((one, n) => {
+      found.push([`${one.said} alone`, [one.change]]);
+      found.push([`all but ${one.said}`, all.filter((_, at) => at !== n)]);
+    });
+    for (let n = 0; n < SOME_SUBSETS; n++) {
+      found.push([`some, drawn ${n}`, all.filter(() => random() < 0.5)]);
+    }
+  }
+  const last = pending.findLastIndex(({ change }) => change.of === "data");
+  if (last >= 0) {
+    for (const { said, change } of torn(pending[last]!.change)) {
+      const changes = [...all.slice(0, last), change, ...all.slice(last + 1)];
+      found.push([`of ${pending[last]!.said} ${said}`, changes]);
+    }
+  }
+  return found;
+}
+
+function digest(files: DiskState["files"], acknowledged: number): string {
+  const hash = createHash("sha1").update(`${acknowledged}`);
+  for (const path of [...files.keys()].sort()) {
+    hash.update(`\0${path}\0`).update(files.get(path) ?? "folder");
+  }
+  return hash.digest("hex");
+}
+
+/** Every different state of a disk after a cut behind each event of a recording. */
+export function diskStates(
+  root: string,
+  operations: readonly Operation[],
+  seed: number,
+): DiskState[] {
+  const recording = new Recording(root, operations);
+  const random = streamRandom(seed, "pending");
+  const seen = new Set<string>();
+  const states: DiskState[] = [];
+  for (let event = 0; event < operations.length; event++) {
+    const before = recording.changes.filter((one) => one.event <= event);
+    const durable = before.filter((one) => one.durable <= event);
+    const pending = before.filter((one) => one.durable > event);
+    const acknowledged = recording.acks.filter((ack) => ack.event <= event).map(({ said }) => said);
+    for (const [said, changes] of choices(pending, random)) {
+      const reached = new Set(changes);
+      const part = changes.find((change) => !pending.some((one) => one.change === change));
+      const place = part === undefined
+        ? -1
+        : pending.findLastIndex((one) => one.change.of === "data");
+      // In the order in which they were made, those that are certain among them.
+      const ordered = before.flatMap((one) => {
+        if (durable.includes(one) || reached.has(one.change)) return [one.change];
+        return part !== undefined && one === pending[place] ? [part] : [];
+      });
+      const files = built(ordered);
+      const key = digest(files, acknowledged.length);
+      if (seen.has(key)) continue;
+      seen.add(key);
+      const operation = operations[event]!;
+      const file = operation.kind === "ack" ? "" : operation.path.slice(root.length + 1);
+      const what = operation.kind === "ack"
+        ? `the acknowledgement ${operation.said}`
+        : operation.kind;
+      states.push({
+        files,
+        acknowledged,
+        file,
+        call: `a cut behind event ${event}, ${what}: ${said}`,
+      });
+    }
+  }
+  return states;
+}

@@ -1,0 +1,184 @@
+/** A workload's calls on files, recorded by strace: what a power cut may leave follows from them. */
+import { existsSync } from "node:fs";
+import { execa } from "execa";
+
+const STRACE = "/usr/bin/strace";
+
+/** What makes it run; null: it does. */
+export function lacksStrace(): string | null {
+  return existsSync(STRACE) ? null : `${STRACE} is not here: apt-get install strace`;
+}
+
+/** What one call did to files below the folder, in its order; paths are absolute. */
+export type Operation =
+  | { readonly kind: "create"; readonly path: string }
+  | { readonly kind: "mkdir"; readonly path: string }
+  | {
+    readonly kind: "write";
+    readonly path: string;
+    readonly at: number | "end";
+    readonly bytes: Uint8Array;
+  }
+  | { readonly kind: "truncate"; readonly path: string; readonly size: number }
+  | { readonly kind: "sync"; readonly path: string }
+  | { readonly kind: "rename"; readonly path: string; readonly to: string }
+  | { readonly kind: "remove"; readonly path: string }
+  | { readonly kind: "ack"; readonly said: string };
+
+const CALLS = [
+  ...["openat", "creat", "write", "pwrite64", "writev", "pwritev", "pwritev2", "ftruncate"],
+  ...["truncate", "fallocate", "rename", "renameat", "renameat2", "link", "linkat", "unlink"],
+  ...["unlinkat", "rmdir", "mkdir", "mkdirat", "fsync", "fdatasync", "lseek", "copy_file_range"],
+  ...["sendfile", "mmap"],
+];
+
+/** The words that run a script with a folder as its argument. */
+export function scriptWords(script: string, folder: string): string[] {
+  const words = ["run", "--quiet", "--allow-all", "--no-check", script, folder];
+  return [Deno.execPath(), ...words];
+}
+
+/** Runs the script under strace, which writes what it saw to `log`. */
+export async function record(script: string, folder: string, log: string): Promise<Operation[]> {
+  const words = ["-f", "--seccomp-bpf", "-y", "-xx", "-s", "1048576", "-o", log];
+  const traced = [...words, "-e", `trace=${CALLS.join(",")}`, ...scriptWords(script, folder)];
+  const { exitCode, stderr } = await execa(STRACE, traced, { reject: false });
+  if (exitCode !== 0) throw new Error(`the workload ${script} fails of itself: ${stderr}`);
+  return operationsOf(await Deno.readTextFile(log), folder);
+}
+
+function bytesOf(hex: string): Uint8Array {
+  const digits = hex.split("\\x").slice(1);
+  return Uint8Array.from(digits, (two) => parseInt(two, 16));
+}
+
+const textOf = (hex: string) => new TextDecoder().decode(bytesOf(hex));
+
+/** A call with its arguments as they were written, and what it returned. */
+interface Call {
+  readonly name: string;
+  readonly args: string;
+  readonly result: number;
+}
+
+/** Calls by the time at which they returned. */
+function callsOf(log: string): Call[] {
+  const begun = new Map<string, string>();
+  return log.split("\n").flatMap((line): Call[] => {
+    const [, thread, rest] = /^(\d+) +(.*)$/.exec(line) ?? [];
+    if (rest === undefined) return [];
+    const [, half] = /^(.*) <unfinished \.\.\.>$/.exec(rest) ?? [];
+    if (half !== undefined) {
+      begun.set(thread!, half);
+      return [];
+    }
+    const [, end] = /^<\.\.\. \w+ resumed>(.*)$/.exec(rest) ?? [];
+    const whole = end === undefined ? rest : (begun.get(thread!) ?? "") + end;
+    const [, name, args, result] = /^(\w+)\((.*)\) += (-?\d+)/.exec(whole) ?? [];
+    if (name === undefined || Number(result) < 0) return [];
+    return [{ name, args: args!, result: Number(result) }];
+  });
+}
+
+/** Where each open file is read and written, by its descriptor. */
+class Places {
+  readonly #at = new Map<number, number | "end">();
+
+  opened(fd: number, flags: string): void {
+    this.#at.set(fd, flags.includes("O_APPEND") ? "end" : 0);
+  }
+
+  sought(fd: number, at: number): void {
+    if (this.#at.get(fd) !== "end") this.#at.set(fd, at);
+  }
+
+  written(fd: number, bytes: number): number | "end" {
+    const at = this.#at.get(fd) ?? 0;
+    if (at !== "end") this.#at.set(fd, at + bytes);
+    return at;
+  }
+}
+
+const FD = /^(\d+)<([^>]*)>/;
+const QUOTED = /"((?:\\x[0-9a-f]{2})*)"/g;
+
+/** What a call did; none where it did nothing to what is kept. */
+function operationsOf(log: string, folder: string): Operation[] {
+  const places = new Places();
+  const below = (path: string) => path === folder || path.startsWith(`${folder}/`);
+  return callsOf(log).flatMap((call): Operation[] => {
+    const { name, args, result } = call;
+    const quoted = [...args.matchAll(QUOTED)].map(([, hex]) => hex!);
+    const [, fd, named] = FD.exec(args) ?? [];
+    const path = named === undefined ? textOf(quoted[0] ?? "") : textOf(named);
+    if (name === "write" && fd === "1") {
+      const text = textOf(quoted[0]!);
+      return text.split("\n").filter((line) => line.startsWith("ACK "))
+        .map((line) => ({ kind: "ack", said: line.slice(4) }));
+    }
+    if (name === "openat" || name === "creat") {
+      const opened = textOf(quoted[0]!);
+      places.opened(result, args);
+      if (!below(opened)) return [];
+      const emptied: Operation[] = args.includes("O_TRUNC")
+        ? [{ kind: "truncate", path: opened, size: 0 }]
+        : [];
+      return args.includes("O_CREAT") ? [{ kind: "create", path: opened }, ...emptied] : emptied;
+    }
+    if (name === "lseek") places.sought(Number(fd), result);
+    const own = named === undefined ? quoted.some((hex) => below(textOf(hex))) : below(path);
+    return own ? changed(call, { path, quoted, fd: Number(fd), places }) : [];
+  });
+}
+
+function changed(
+  { name, args, result }: Call,
+  { path, quoted, fd, places }: { path: string; quoted: string[]; fd: number; places: Places },
+): Operation[] {
+  switch (name) {
+    case "lseek":
+      return [];
+    case "write": {
+      const bytes = bytesOf(quoted[0]!).subarray(0, result);
+      return [{ kind: "write", path, at: places.written(fd, result), bytes }];
+    }
+    case "pwrite64": {
+      const at = Number(/, (\d+)$/.exec(args)![1]);
+      return [{ kind: "write", path, at, bytes: bytesOf(quoted[0]!).subarray(0, result) }];
+    }
+    case "ftruncate":
+    case "truncate":
+      return [{ kind: "truncate", path, size: Number(/, (\d+)$/.exec(args)![1]) }];
+    case "fsync":
+    case "fdatasync":
+      return [{ kind: "sync", path }];
+    case "mkdir":
+    case "mkdirat":
+      return [{ kind: "mkdir", path: textOf(quoted[0]!) }];
+    case "rename":
+    case "renameat":
+    case "renameat2":
+      return [{ kind: "rename", path: textOf(quoted[0]!), to: textOf(quoted[1]!) }];
+    case "unlink":
+    case "rmdir":
+      return [{ kind: "remove", path: textOf(quoted[0]!) }];
+    case "unlinkat": {
+      // Below an open folder, or by its whole path.
+      const name = textOf(quoted[0]!);
+      const [, folder = ""] = FD.exec(args) ?? [, textOf(/<([^>]*)>/.exec(args)?.[1] ?? "")];
+      return [{
+        kind: "remove",
+        path: name.startsWith("/") ? name : `${textOfFolder(folder, args)}/${name}`,
+      }];
+    }
+    case "mmap":
+      if (/PROT_WRITE/.test(args) && /MAP_SHARED/.test(args)) break;
+      return [];
+  }
+  throw new Error(`a workload calls ${name}, of which this knows not what a power cut leaves`);
+}
+
+/** The folder that a call names by its descriptor. */
+function textOfFolder(folder: string, args: string): string {
+  return textOf(/^\d+<([^>]*)>/.exec(args)?.[1] ?? folder);
+}

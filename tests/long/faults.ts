@@ -1,0 +1,14 @@
+/** Every loop of faults by turns: ten minutes, or as many seconds as PARE_FAULTS_SECONDS says. */
+import { lacksStrace } from "../faults/crash/record.ts";
+import { findLoops } from "../faults/find_loops.ts";
+import { walksHold } from "../faults/short_walks.ts";
+
+const SECONDS = Number(Deno.env.get("PARE_FAULTS_SECONDS") ?? 600);
+/** They replay or inject calls. */
+const TRACED = ["crash_states", "syscalls"];
+
+Deno.test(`no loop of faults finds anything in ${SECONDS} s`, async () => {
+  const loops = await findLoops();
+  const own = lacksStrace() === null ? loops : loops.filter(({ name }) => !TRACED.includes(name));
+  await walksHold(own, { seconds: SECONDS, seed: 2 });
+});
