@@ -3,6 +3,7 @@
 const WAITS: readonly string[] = [
   "tests/long/board_kills.ts",
   "tests/long/demo_model.ts", // its timings wait for a quiet machine, as a user's do
+  "tests/long/engine_scripts.ts",
   "tests/long/engine_slurm.ts",
   "tests/long/queue_slurm.ts",
   "tests/long/workers_slurm.ts",

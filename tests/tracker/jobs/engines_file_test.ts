@@ -95,7 +95,9 @@ Deno.test("a probe sees a clock that is off, a folder that is not shared, and sa
   const ended = (hours: number) => ({ folder }: Attempt) => {
     const since = new Date(Date.now() + 3_600_000 * hours).toISOString();
     writeFileSync(attemptPaths(folder).lease, JSON.stringify({ since, pid: 1, machine: "there" }));
-    writeFileSync(attemptPaths(folder).result, "{}");
+    const written = { how: "done", code: 0, signal: null, not_started: null, seconds: 0 };
+    const result = { id: "probe", attempt: 1, token: "t", ...written };
+    writeFileSync(attemptPaths(folder).result, JSON.stringify(result));
   };
   assert.equal(await probe(scripted(ended(0)), root), null);
   await assert.rejects(probe(scripted(ended(1)), root), {

@@ -50,7 +50,10 @@ function playedEngine(places: readonly Place[]) {
   };
   function lose(folder: string) {
     ended.add(folder);
-    writeWhole(attemptPaths(folder).result, { how: "cancelled", code: null, signal: null });
+    writeWhole(attemptPaths(folder).result, {
+      ...{ id: "pare-1", attempt: 1, token: "t", how: "cancelled" },
+      ...{ code: null, signal: null, not_started: null, seconds: 0 },
+    });
   }
   const look = () => {
     for (const [folder, { place, calls }] of heard) {

@@ -214,9 +214,16 @@ export class SimEngine implements Engine {
     const { state } = entry.state;
     if (!this.#open.has(entry) || state !== "running" || entry.lost) return;
     if (entry.program?.alive) return;
-    this.#change(entry, { state: "ended", how: code === null ? "signal" : "exit", code });
+    this.#change(entry, this.#endOf(entry, code));
     this.world.news = true;
     this.world.later(this.#delay(), () => this.#begin());
+  }
+
+  /** The folder tells first: without a result nobody knows how it ended, but for a start that found it taken. */
+  #endOf({ job_id, asked }: Entry, code: number | null): EngineState {
+    const { result, lease } = this.world.look(job_id, asked.attempt);
+    if (lease === "closed" || result?.how === "cancelled") return CANCELLED;
+    return { state: "ended", how: code === null ? "lost" : "exit", code };
   }
 
   /** Time passes, and the engine may be down or its answer get lost. */
@@ -297,7 +304,9 @@ export class SimEngine implements Engine {
   save(handle: string): Promise<void> {
     return this.#call("ask", () => {
       const program = this.#program(handle);
-      if (program !== undefined) this.world.save(program);
+      if (program !== undefined) return this.world.save(program);
+      // One that has not begun has nothing to save: it is taken back.
+      if (this.#entry(handle)?.state.state === "queued") this.#withdraw(handle);
     });
   }
 
@@ -307,14 +316,19 @@ export class SimEngine implements Engine {
       if (program !== undefined) return this.world.stop(program);
       const entry = this.#entry(handle);
       if (entry === undefined) throw new EngineError("refused", "404: no such job");
-      if (entry.state.state === "queued" && this.kind === "ray") {
-        return this.world.sometimes("stop without effect while pending");
-      }
-      for (const start of this.#books.get(handle)!) {
-        if (this.#open.has(start)) this.#change(start, CANCELLED);
-      }
-      this.world.later(this.#delay(), () => this.#begin());
+      this.#withdraw(handle);
     });
+  }
+
+  /** Takes back what has not begun, as far as its engine heeds that. */
+  #withdraw(handle: string): void {
+    if (this.#entry(handle)?.state.state === "queued" && this.kind === "ray") {
+      return this.world.sometimes("stop without effect while pending");
+    }
+    for (const start of this.#books.get(handle)!) {
+      if (this.#open.has(start)) this.#change(start, CANCELLED);
+    }
+    this.world.later(this.#delay(), () => this.#begin());
   }
 
   capacity(): Promise<Capacity> {
