@@ -40,11 +40,36 @@ export function scriptWords(script: string, folder: string): string[] {
 
 /** Runs the script under strace, which writes what it saw to `log`. */
 export async function record(script: string, folder: string, log: string): Promise<Operation[]> {
+  return operationsOf(await traced(script, folder, log), folder);
+}
+
+async function traced(script: string, folder: string, log: string): Promise<string> {
   const words = ["-f", "--seccomp-bpf", "-y", "-xx", "-s", "1048576", "-o", log];
-  const traced = [...words, "-e", `trace=${CALLS.join(",")}`, ...scriptWords(script, folder)];
-  const { exitCode, stderr } = await execa(STRACE, traced, { reject: false });
+  const all = [...words, "-e", `trace=${CALLS.join(",")}`, ...scriptWords(script, folder)];
+  const { exitCode, stderr } = await execa(STRACE, all, { reject: false });
   if (exitCode !== 0) throw new Error(`the workload ${script} fails of itself: ${stderr}`);
-  return operationsOf(await Deno.readTextFile(log), folder);
+  return await Deno.readTextFile(log);
+}
+
+/** A call on a file whose name is the same in every run. */
+export interface NamedCall {
+  readonly name: string;
+  readonly path: string;
+}
+
+/** A workload's calls below the folder, but those on files whose names are drawn. */
+export async function namedCalls(
+  script: string,
+  folder: string,
+  log: string,
+): Promise<NamedCall[]> {
+  return callsOf(await traced(script, folder, log)).flatMap(({ name, args }) => {
+    const [, , fd] = FD.exec(args) ?? [];
+    const quoted = [...args.matchAll(QUOTED)].map(([, hex]) => textOf(hex!));
+    const path = name === "rename" ? quoted[1]! : fd === undefined ? quoted[0] ?? "" : textOf(fd);
+    const drawn = /[0-9a-f]{8}-|\.\d+\.\d+|\.partial-/.test(path);
+    return path.startsWith(`${folder}/`) && !drawn ? [{ name, path }] : [];
+  });
 }
 
 function bytesOf(hex: string): Uint8Array {
