@@ -93,6 +93,8 @@ export async function exchange<R extends CallRequest>(
       line(text) {
         const read = readEvent(text);
         if (!read.ok) return stop("crash", `: the worker broke the wire: ${read.reason}`);
+        const other = otherThan(read.event, request.call, request_id);
+        if (other !== null) return stop("crash", `: the worker broke the wire: ${other}`);
         if (provesLife(read.event)) {
           limits.alive(read.event.event === "waiting" ? read.event.seconds * 1000 : 0);
           silence.length = 0;
@@ -118,6 +120,17 @@ export async function exchange<R extends CallRequest>(
     signal?.removeEventListener("abort", abort);
     monitor.stop();
   }
+}
+
+/** Why an event belongs to something else that was asked; null: it does not. */
+function otherThan(event: WorkerEvent, call: CallName, request_id: string): string | null {
+  if (event.event !== "started" && event.event !== "result") return null;
+  if (event.call !== call) {
+    return `it speaks of the call ${JSON.stringify(event.call.slice(0, 60))}`;
+  }
+  return event.event === "started" && event.request_id !== request_id
+    ? "it speaks of another request"
+    : null;
 }
 
 /** Ends a worker that is silent for too long, or that takes too long. */
