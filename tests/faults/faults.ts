@@ -5,6 +5,7 @@
  *     deno task faults --budget 8h --loop bytes # one loop
  *     deno task faults --at bytes:1:117         # one point again
  *     deno task faults --fresh                  # every loop from its beginning
+ *     deno task faults --planted [NAME]         # bugs planted in copies: each must be found
  *
  * Exit code 1: an invariant is broken, or a whole walk proved nothing.
  */
@@ -14,6 +15,7 @@ import { parseArgs } from "node:util";
 import { UsageError } from "../../core/mod.ts";
 import { findLoops, loopNamed } from "./find_loops.ts";
 import type { Loop } from "./loop.ts";
+import { findPlanted } from "./planted.ts";
 import { readStates, writeStates } from "./state.ts";
 import { failureLine, reachedLines, tableLines } from "./table.ts";
 import { type Failure, inTime, openWalk, walkLoops } from "./walk_loops.ts";
@@ -77,6 +79,7 @@ async function walk(loops: readonly Loop[], options: Options): Promise<number> {
     ...{ loops, states, onFailure, onTurn: () => writeStates(path, states) },
     budget_ms: readBudget(options.budget ?? "300"),
     seed: readSeed(options.seed ?? "1"),
+    until_failure: options["until-failure"] ?? false,
   });
   writeStates(path, states);
   const lines = [...reachedLines(loops, states), "", ...tableLines(loops, states), ""];
@@ -94,13 +97,18 @@ const OPTIONS = {
   seed: { type: "string" },
   state: { type: "string" },
   fresh: { type: "boolean" },
+  "until-failure": { type: "boolean" },
+  planted: { type: "boolean" },
 } as const;
 
 type Options = ReturnType<typeof readOptions>;
 
 function readOptions(words: string[]) {
   try {
-    return parseArgs({ args: words, options: OPTIONS }).values;
+    const { values, positionals } = parseArgs({
+      ...{ args: words, options: OPTIONS, allowPositionals: words.includes("--planted") },
+    });
+    return { ...values, names: positionals };
   } catch (error) {
     throw new UsageError(`Cannot run the loops of faults: ${(error as Error).message}`);
   }
@@ -108,6 +116,9 @@ function readOptions(words: string[]) {
 
 async function run(words: string[]): Promise<number> {
   const options = readOptions(words);
+  if (options.planted === true) {
+    return await findPlanted(options.names, options.budget ?? "300") === 0 ? 0 : 1;
+  }
   const all = await findLoops();
   if (options.at !== undefined) return await onePoint(all, options.at);
   const loops = options.loop?.map((name) => loopNamed(all, name)) ?? all;

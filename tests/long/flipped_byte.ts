@@ -43,7 +43,7 @@ Deno.test("Every byte of a journal flipped, one bit and all bits: found, and its
     }
   }));
 
-// Sixty flips of each are in tests/campaigns/flipped_bytes.ts.
+// Each place in turn: the loop `index` of tests/faults.
 for (const file of ["pare.duckdb", "pare.duckdb.wal"] as const) {
   Deno.test(`A byte flipped in ${file} at 9 random places never changes an answer`, () =>
     inDirectory(async (directory) => {

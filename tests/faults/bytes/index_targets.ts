@@ -11,6 +11,8 @@ import type { Target } from "./target.ts";
 
 /** Each takes a third of a second: these places of a walk, others of the next seed's. */
 const MOST = 40;
+/** Of a journal only cuts are tried, each fourth of its mutations: the others take no time. */
+const MOST_OF_JOURNAL = 400;
 
 export async function indexTargets(folder: string): Promise<Target[]> {
   const killed = join(folder, "killed");
@@ -43,6 +45,7 @@ export async function indexTargets(folder: string): Promise<Target[]> {
     target("pare.duckdb.wal"),
     {
       ...target(journal),
+      most: MOST_OF_JOURNAL,
       // The index knows of more than a journal that lost its end says: it must not be believed.
       async check(mutation) {
         if (mutation.how !== "cut") return;
