@@ -10,6 +10,7 @@ import pytest
 
 from pare_backends.checkpoint.stored import file_entries
 from pare_backends.evaluation.tasks.task_yaml import read_document
+from pare_backends.evaluation.tasks.templates import check_template
 from pare_backends.failures import CallFailure
 from pare_backends.models.size_checks import check_sizes, largest_id
 
@@ -66,6 +67,11 @@ def test_a_number_that_python_does_not_read_is_no_crash(tmp_path: Path) -> None:
     path.write_text(f"task: {'9' * 5_000}\n")
     with pytest.raises(CallFailure, match="it is no YAML: Exceeds the limit"):
         read_document(path)
+
+
+def test_a_template_of_nests_is_no_crash() -> None:
+    assert check_template("{{ " + "[" * 20_000 + "]" * 20_000 + " }}") == "is nested too deep"
+    assert check_template("{{ question }}") is None
 
 
 def test_what_a_terminal_would_act_on_is_shown_as_its_code() -> None:

@@ -14,12 +14,19 @@ KEYS = ("doc_to_text", "doc_to_target", "doc_to_choice")
 def check_template(text: str) -> str | None:
     """Why a template cannot be used, as the end of a sentence; None: it can."""
     import jinja2
-    from jinja2 import nodes
 
     try:
-        tree = jinja2.Environment(autoescape=False).parse(text)
+        return _reaching(jinja2.Environment(autoescape=False).parse(text))
     except jinja2.TemplateSyntaxError as error:
         return f"is no template at line {error.lineno}: {error.message}"
+    except RecursionError:  # of its parser, and of whoever walks what that made
+        return "is nested too deep"
+
+
+def _reaching(tree: Any) -> str | None:
+    """What in a parsed template reaches into Python; None: nothing does."""
+    from jinja2 import nodes
+
     for node in tree.find_all(nodes.Getattr):
         if node.attr.startswith("_"):
             return f'reaches into Python by "{node.attr}", which no row has'
