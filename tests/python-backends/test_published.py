@@ -148,6 +148,8 @@ def test_gdpval_shows_text_of_its_own_folder_alone(tmp_path: Path) -> None:
         ("order", '{"answer": "2,1,3"}', "2, 1, 3, 4", False),
         ("label", "Positive", "The sentiment is positive", True),
         ("label", "Positive", "Not positive at all", False),
+        ("label", "Positive", "It is not positive", False),
+        ("label", "Positive", "It isn't positive", False),
         ("text", "A-share, rise", '{"answer": "a share rise"}', True),
         ("text", "A-share, rise", "", False),
     ],

@@ -14,6 +14,7 @@ import {
   type Spec,
   trialName,
 } from "../../../core/mod.ts";
+import { counted } from "../plots/ground/words.ts";
 import { differenceText } from "../view/difference_text.ts";
 import { bytes, number, percent } from "../view/number_text.ts";
 import { deploymentLines, deploymentSentence, sidesOf } from "../view/deployment.ts";
@@ -174,7 +175,9 @@ function threeSentences(view: StudyView): string {
   }
   const tried = compressed.length === 0
     ? "Nothing was tried that could be recommended."
-    : `${compressed.length} recipes were tried, ${reachedText(compressed)}.`;
+    : `${counted(compressed.length, "recipe was", "recipes were")} tried, ${
+      reachedText(compressed)
+    }.`;
   const failed = compressed.filter(({ state }) => state !== "completed").length;
   return `**No trial is recommended: keep the original.** ${tried} ` +
     (failed === 0

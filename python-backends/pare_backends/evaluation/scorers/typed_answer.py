@@ -17,6 +17,8 @@ FIELD = re.compile(
     r'"(?:answer|result|排序结果|答案)"\s*:\s*(?:"([^"]*)"|\[([^\]]*)\]|([^,}\n]+))', re.IGNORECASE
 )
 """An answer within a JSON object, also one that is cut off."""
+DENIED = ("not", "no", "nor", "never", "neither", "t")
+"""Before a label, the answer is another one; `t` is what is left of "isn't"."""
 WITHIN = 0.01
 """Of the right number."""
 
@@ -61,9 +63,11 @@ def _plain(text: str) -> str:
 
 
 def _label(said: str, gold: str) -> Reading:
-    """The label alone, or the last word of a sentence."""
+    """The label alone, or the last word of a sentence that does not deny it."""
     own, right = _plain(said), _plain(gold)
-    return Reading(own or None, own == right or (bool(right) and own.endswith(f" {right}")))
+    *_, word = own.removesuffix(right).split() or [""]
+    last = bool(right) and own.endswith(f" {right}") and word not in DENIED
+    return Reading(own or None, own == right or last)
 
 
 def _text(said: str, gold: str) -> Reading:
