@@ -2,7 +2,11 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import process from "node:process";
 import type { CallRequest } from "../../core/mod.ts";
-import { type BackendClient, createBackendClient } from "../../python-backends/client.ts";
+import {
+  type BackendClient,
+  createBackendClient,
+  workerVariables,
+} from "../../python-backends/client.ts";
 import { exchange } from "../../python-backends/worker/exchange.ts";
 import { withFileLock } from "../../python-backends/file_lock.ts";
 import {
@@ -11,6 +15,7 @@ import {
   shareDefaultEnvironment,
   startScripted,
   until,
+  withVariables,
 } from "./scripted_worker.ts";
 import { temporaryFolder } from "../temporary_folder.ts";
 
@@ -183,6 +188,12 @@ Deno.test("a fresh process computes with the threads asked for", async () => {
     onEvent: (event) => event.event === "alert" && seen.push(event.condition, event.evidence),
   });
   assert.deepEqual(seen, ["3", "3"]);
+});
+
+Deno.test("threads sleep soon where others compute, unless the user says how they wait", async () => {
+  const waits = () => Promise.resolve(workerVariables(2, {})["GOMP_SPINCOUNT"]);
+  assert.ok(Number(await waits()) < 10_000, "libgomp's own 300,000 starve a busy machine");
+  assert.equal(await withVariables({ OMP_WAIT_POLICY: "active" }, waits), undefined);
 });
 
 Deno.test("a timing waits while another holds the machine, and can be cancelled", async () => {

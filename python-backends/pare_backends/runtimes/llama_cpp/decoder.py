@@ -30,7 +30,7 @@ class LlamaCppDecoder:
 
     def __init__(self, directory: str, threads: int, context_tokens: int = CONTEXT_TOKENS) -> None:
         self._path = Path(directory) / MODEL_FILE
-        self._threads = threads
+        self.threads = threads
         api.llama_backend_init()
         choices = api.llama_model_default_params()
         choices.n_gpu_layers = 0
@@ -49,7 +49,7 @@ class LlamaCppDecoder:
         options = api.llama_context_default_params()
         options.n_ctx = tokens
         options.n_batch = options.n_ubatch = min(tokens, BATCH_TOKENS)
-        options.n_threads = options.n_threads_batch = self._threads
+        options.n_threads = options.n_threads_batch = self.threads
         options.type_k = options.type_v = F32
         options.flash_attn_type = api.LLAMA_FLASH_ATTN_TYPE_DISABLED
         options.no_perf = True
@@ -61,6 +61,10 @@ class LlamaCppDecoder:
             )
         self.context_tokens = tokens
         self._length = 0
+
+    def compute_with(self, threads: int) -> None:
+        """From now on with so many threads; a new context begins with all of them."""
+        api.llama_set_n_threads(self._context, threads, threads)
 
     def close(self) -> None:
         """Gives its memory back; it cannot be used again."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 from contextlib import closing
 from multiprocessing.connection import Connection
 
@@ -15,6 +16,7 @@ import numpy as np
 
 from pare_backends.failures import CallFailure
 from pare_backends.runtimes.llama_cpp.decoder import LlamaCppDecoder
+from pare_backends.runtimes.llama_cpp.thread_count import ThreadCount
 from pare_backends.runtimes.llama_cpp.token_prefix import shared_length
 
 
@@ -23,6 +25,7 @@ class SequenceScorer:
 
     def __init__(self, decoder: LlamaCppDecoder) -> None:
         self._decoder = decoder
+        self._alone, self._together = ThreadCount(decoder.threads), ThreadCount(decoder.threads)
         self._tokens = np.empty(0, np.int64)
 
     def logits(self, tokens: np.ndarray, wanted: int) -> np.ndarray:
@@ -36,7 +39,13 @@ class SequenceScorer:
             self._decoder.make_context(1 << (len(tokens) - 1).bit_length())
             shared = 0
         self._decoder.keep(shared)
-        found = self._decoder.append(tokens[shared:], wanted)
+        new = tokens[shared:]
+        count = self._alone if len(new) == 1 else self._together
+        threads = count.choose()
+        self._decoder.compute_with(threads)
+        started = time.perf_counter()
+        found = self._decoder.append(new, wanted)
+        count.took(threads, (time.perf_counter() - started) / len(new))
         self._tokens = tokens
         return found
 
