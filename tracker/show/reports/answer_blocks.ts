@@ -14,7 +14,6 @@ import {
   type Spec,
   trialName,
 } from "../../../core/mod.ts";
-import { counted } from "../plots/ground/words.ts";
 import { differenceText } from "../view/difference_text.ts";
 import { bytes, number, percent } from "../view/number_text.ts";
 import { deploymentLines, deploymentSentence, sidesOf } from "../view/deployment.ts";
@@ -175,7 +174,7 @@ function threeSentences(view: StudyView): string {
   }
   const tried = compressed.length === 0
     ? "Nothing was tried that could be recommended."
-    : `${counted(compressed.length, "recipe was", "recipes were")} tried, ${
+    : `${compressed.length === 1 ? "1 recipe was" : `${compressed.length} recipes were`} tried, ${
       reachedText(compressed)
     }.`;
   const failed = compressed.filter(({ state }) => state !== "completed").length;
