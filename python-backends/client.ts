@@ -288,11 +288,11 @@ async function settle({ nurseries }: Calls): Promise<void> {
 }
 
 /**
- * Rounds that a thread of OpenMP spins in wait for the others before it sleeps: what libgomp itself takes where
- * it has more threads than cores. Its own 300,000 count on nobody else: beside three busy processes on two
- * cores a forward pass took four to nine times as long by them.
+ * Rounds that a thread of OpenMP spins in wait for the others before it sleeps. libgomp's own 300,000 count on
+ * nobody else: beside three busy processes on two cores a forward pass took four to nine times as long by them.
+ * On an idle machine so many are as fast (within what two runs differ by), and 1,000 are a tenth slower.
  */
-const SPIN_COUNT = "1000";
+const SPIN_COUNT = "10000";
 
 function waiting(env: Readonly<Record<string, string | undefined>>): Record<string, string> {
   const asked = ["OMP_WAIT_POLICY", "GOMP_SPINCOUNT"].some((name) => env[name] !== undefined);
