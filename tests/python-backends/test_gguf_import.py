@@ -282,6 +282,22 @@ def test_each_way_of_rotating_is_told_apart() -> None:
         take_fields(bloom, "bloom", {"feed_forward_length": 64})
 
 
+@pytest.mark.parametrize(
+    ("found", "put"),
+    [
+        (b"tokenizer.ggml.bos_token_id", b"tokenizer.ggml.box_token_id"),
+        ("Ġ f".encode(), "Ġ \x01".encode()),
+    ],
+    ids=["key", "merge"],
+)
+def test_a_tokenizer_that_cannot_be_made_is_told(tmp_path: Path, found: bytes, put: bytes) -> None:
+    held = whole().read_bytes()
+    assert held.count(found) > 0
+    damaged = tmp_path / "m.gguf"
+    damaged.write_bytes(held.replace(found, put, 1))
+    assert "its tokenizer: " in refused(damaged, tmp_path / "out")
+
+
 def test_the_tokenizer_cuts_and_marks_as_the_file_says(tmp_path: Path) -> None:
     text = "12345 foxes"
     found = {}

@@ -8,6 +8,7 @@ from typing import Any
 
 from gguf import GGUFReader
 
+from pare_backends.failures import one_line
 from pare_backends.memory_check import FLOAT_BYTES, check_memory
 from pare_backends.models.gguf.reading import (
     DAMAGED,
@@ -70,7 +71,10 @@ def load_gguf_tokenizer(path: Path) -> Any:
     """The tokenizer that the file carries."""
     from transformers import AutoTokenizer
 
-    return AutoTokenizer.from_pretrained(str(path.parent), gguf_file=path.name)
+    try:
+        return AutoTokenizer.from_pretrained(str(path.parent), gguf_file=path.name)
+    except Exception as error:  # tokenizers has no class of its own for what it refuses
+        raise unreadable(path, f"its tokenizer: {one_line(error)}") from error
 
 
 def load_gguf_model(path: Path, readers: Sequence[GGUFReader]) -> Any:
