@@ -298,6 +298,12 @@ def test_a_tokenizer_that_cannot_be_made_is_told(tmp_path: Path, found: bytes, p
     assert "its tokenizer: " in refused(damaged, tmp_path / "out")
 
 
+def test_a_text_that_is_none_is_told(tmp_path: Path) -> None:
+    damaged = tmp_path / "m.gguf"
+    damaged.write_bytes(whole().read_bytes().replace(b"gpt-2", b"gpt\xff2", 1))
+    assert "a text in its header" in refused(damaged, tmp_path / "out")
+
+
 def test_the_tokenizer_cuts_and_marks_as_the_file_says(tmp_path: Path) -> None:
     text = "12345 foxes"
     found = {}

@@ -114,7 +114,10 @@ def open_parts(path: Path) -> list[GGUFReader]:
     """The model's files, each read; `CallFailure` where they are not parts of one model."""
     parts = gguf_parts(path)
     readers = [open_gguf(part) for part in parts]
-    keys = [keys_of(reader) for reader in readers]
+    try:
+        keys = [keys_of(reader) for reader in readers]
+    except UnicodeDecodeError as error:
+        raise unreadable(parts[0], f"a text in its header: {one_line(error)}") from error
     for number, (part, said) in enumerate(zip(parts, keys, strict=True)):
         own = (int(said.get("split.no", 0)), int(said.get(COUNT, 1) or 1))
         if own == (number, len(parts)):
