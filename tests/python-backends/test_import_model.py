@@ -99,7 +99,7 @@ def write_file(path: Path, header: Any, data: bytes) -> None:
     [
         ("dtype", "F99", "its type F99 is not one of"),
         ("dtype", "F16", "bytes, expected"),
-        ("shape", [-1, 4], "bytes, expected"),
+        ("shape", [-1, 4], "its header cannot be read"),
         ("shape", ["a"], "its header cannot be read"),
         ("data_offsets", [0], "its header cannot be read"),
         ("data_offsets", [0, 10**9], "ends at byte"),

@@ -86,7 +86,7 @@ def whole(value: object) -> int:
     if not isinstance(value, int) or isinstance(value, bool):
         raise TypeError(f"{value!r:.40} is no whole number")
     if not 0 <= value <= LARGEST:
-        raise ValueError("it is no place in a file")
+        raise ValueError(f"{value!r:.40} is no side or place of a tensor")
     return value
 
 
