@@ -1,4 +1,8 @@
 import { EngineError } from "../../../../core/jobs/engine.ts";
+import { boundedText } from "../../../ground/http/bounded.ts";
+
+/** Bytes of an answer: a list of 10,000 jobs has about five million. */
+const LONGEST = 32 << 20;
 
 /** A head's address and what it is told. */
 export interface RayHead {
@@ -33,7 +37,7 @@ export async function askRay(
       signal: AbortSignal.timeout(timeout_ms),
       redirect: "error", // the token is for this address alone
     });
-    answer = { status: asked.status, text: await asked.text() };
+    answer = { status: asked.status, text: await boundedText(asked, LONGEST) };
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
     throw new EngineError("down", `Cannot ${attempt} as ${name} gives no answer: ${why}`);

@@ -167,9 +167,10 @@ export class RayEngine implements Engine {
     if (own.next > 0 || request === null || readLease(handle) !== null) return own;
     // It never began: why stands in its head's own log alone.
     const path = `/api/jobs/${attemptName(request)}/logs`;
-    const { logs } = z.object({ logs: z.string() })
-      .parse(await this.#document(`read the log of ${request.id}`, path));
-    const bytes = new TextEncoder().encode(logs).subarray(from, from + (1 << 20));
+    const what = `read the log of ${request.id}`;
+    const found = z.object({ logs: z.string() }).safeParse(await this.#document(what, path));
+    if (!found.success) throw new EngineError("down", `Cannot ${what}: its answer has no log`);
+    const bytes = new TextEncoder().encode(found.data.logs).subarray(from, from + (1 << 20));
     return { bytes, next: from + bytes.length, more: false };
   }
 
