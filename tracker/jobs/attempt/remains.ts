@@ -6,26 +6,50 @@ import { startChild } from "../../../python-backends/child/start_child.ts";
 /** The variable by which all that an attempt starts is found, in whichever group or session it is. */
 export const MARKER = "PARE_ATTEMPT";
 
-/** Processes of this machine, but for this one, that have a word among those of a file of /proc. */
-function processesWith(file: "environ" | "cmdline", word: string): number[] {
-  let names: string[];
+/** Processes of this machine, but for this one. */
+function otherProcesses(): number[] {
   try {
-    names = readdirSync("/proc");
+    const names = readdirSync("/proc").filter((name) => /^\d+$/.test(name));
+    return names.map(Number).filter((pid) => pid !== Deno.pid);
   } catch {
     return []; // no system with /proc: there a group's end is all that is known
   }
-  return names.filter((name) => /^\d+$/.test(name) && Number(name) !== Deno.pid).filter((pid) => {
+}
+
+/** Those that have a word among those of a file of /proc. */
+function processesWith(file: "environ" | "cmdline", word: string): number[] {
+  return otherProcesses().filter((pid) => {
     try {
       return readFileSync(`/proc/${pid}/${file}`, "utf8").split("\0").includes(word);
     } catch {
       return false; // ended meanwhile, or another user's
     }
-  }).map(Number);
+  });
 }
 
-/** Processes of this machine that a start of an attempt left, by its token. */
+/** Null: it has ended. */
+function sessionOf(pid: number): string | null {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+    const [state, , , session] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+    return state === "Z" ? null : session ?? null;
+  } catch {
+    return null;
+  }
+}
+
+/**
+ * Processes of this machine that a start of an attempt left: by its token, and those of their sessions,
+ * which a program began that was started without variables. A session is of one start alone, as what
+ * `startChild` starts leads its own.
+ */
 export function remains(token: string): number[] {
-  return processesWith("environ", `${MARKER}=${token}`);
+  const found = processesWith("environ", `${MARKER}=${token}`);
+  if (found.length === 0) return [];
+  const sessions = new Set(found.map(sessionOf));
+  for (const none of [null, "0", sessionOf(Deno.pid)]) sessions.delete(none);
+  const beside = otherProcesses().filter((pid) => sessions.has(sessionOf(pid)));
+  return [...new Set([...found, ...beside])];
 }
 
 /** Whether a wrapper was started for a folder, be it that it has not taken the lease yet. */

@@ -46,6 +46,7 @@ function ending(child: Child): { ask(why: Why): void; readonly why: Why | null }
     ask(next) {
       if (why === "cancel" || why === next || (why !== null && next !== "cancel")) return;
       if (why === null) child.signal("SIGINT"); // a second one would end it at once, in the midst of a record
+      child.signal("SIGCONT"); // one that somebody stopped would hear nothing, and be killed with its work unsaved
       why = next;
       clearTimeout(timer);
       timer = setTimeout(() => child.kill(), GRACE_MS[why]);
