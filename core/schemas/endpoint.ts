@@ -9,6 +9,9 @@ const BaseUrl = z.url({
 })
   .refine((text) => new URL(text).username === "" && new URL(text).password === "", {
     error: "it must hold no user or password: keys come from the environment",
+  })
+  .refine((text) => !/[?#]/.test(text), {
+    error: "it must end with its path: keys come from the environment",
   });
 
 const slugs = z.array(z.string().min(1)).min(1).optional();
@@ -56,9 +59,7 @@ export type Endpoint = z.infer<typeof Endpoint>;
 
 /** A language model that proposes recipes. Its key comes from the environment and is kept nowhere. */
 export const Strategist = z.strictObject({
-  base_url: BaseUrl.refine((text) => !/[?#]/.test(text), {
-    error: "it must end with its path: keys come from the environment",
-  }).describe("up to and with /v1"),
+  base_url: BaseUrl.describe("up to and with /v1"),
   model: z.string().min(1).nullable().default(null).describe(
     "as the server names it; null: the only one that it lists",
   ),

@@ -73,7 +73,7 @@ function sentence(issue: z.core.$ZodIssue, document: unknown, kind: RunKind): st
   if (issue.code === "invalid_value" && typeof value === "string") {
     return unknownName(`value of "${field}"`, value, issue.values.map(String));
   }
-  const shown = withoutSecrets(field, JSON.stringify(value).slice(0, 60));
+  const shown = withoutSecrets(field, JSON.stringify(value)).slice(0, 60);
   const why = issue.message.replace(/^Invalid input: /, "");
   return `Cannot take "${field}": ${shown} is refused (${why})`;
 }

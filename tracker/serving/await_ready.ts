@@ -2,7 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { z } from "zod";
 import { boundedText } from "../ground/http/bounded.ts";
 import { jsonOrNull } from "../ground/json_or_null.ts";
-import { keyHeader } from "./key_header.ts";
+import { keyHeader, withoutKey } from "./key_header.ts";
 
 /** A server that answers. */
 export interface Ready {
@@ -35,7 +35,7 @@ async function ask(
       headers: { ...keyHeader(), ...(body === undefined ? {} : JSON_BODY) },
       ...(body === undefined ? {} : { method: "POST", body: JSON.stringify(body) }),
     });
-    return { status: answer.status, text: await boundedText(answer) };
+    return { status: answer.status, text: withoutKey(await boundedText(answer)) };
   } catch {
     return null;
   }

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { boundedText } from "../ground/http/bounded.ts";
 import { jsonOrNull } from "../ground/json_or_null.ts";
-import { keyHeader } from "./key_header.ts";
+import { keyHeader, withoutKey } from "./key_header.ts";
 
 const Models = z.object({ data: z.array(z.object({ id: z.string() })) });
 const PATIENCE_MS = 10_000;
@@ -17,6 +17,6 @@ export async function listedModels(base_url: string, signal?: AbortSignal): Prom
     signal: signal === undefined ? late : AbortSignal.any([signal, late]),
     headers: keyHeader(),
   });
-  const read = Models.safeParse(jsonOrNull(await boundedText(answer)));
+  const read = Models.safeParse(jsonOrNull(withoutKey(await boundedText(answer))));
   return read.success ? read.data.data.map(({ id }) => id) : [];
 }

@@ -7,6 +7,7 @@ import { createHash } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import { AwsClient } from "aws4fetch";
 import { UsageError } from "../../../core/mod.ts";
+import { withoutSecrets } from "../../ground/http/without_secrets.ts";
 
 /** Waits before a request is sent again. */
 const WAITS_MS: readonly number[] = [200, 800, 3_000, 10_000];
@@ -22,6 +23,8 @@ interface Bucket {
   /** Before every name; empty, or with a slash at its end. */
   readonly prefix: string;
   readonly client: AwsClient;
+  /** A server may say them back. */
+  readonly secrets: readonly string[];
   readonly signal?: AbortSignal;
   readonly waits_ms: readonly number[];
 }
@@ -76,7 +79,13 @@ export function openObjectStore(
   const server = env["AWS_ENDPOINT_URL_S3"] || env["AWS_ENDPOINT_URL"] ||
     `https://s3.${region}.amazonaws.com`;
   if (!URL.canParse(server) || !/^https?:$/.test(new URL(server).protocol)) {
-    throw new UsageError(`Cannot use AWS_ENDPOINT_URL "${server}": write https://HOST:PORT`);
+    const shown = server.replace(/^.*@/s, "…@").replace(/[?#].*$/s, "?…");
+    throw new UsageError(`Cannot use AWS_ENDPOINT_URL "${shown}": write https://HOST:PORT`);
+  }
+  if (/[@?#]/.test(server)) {
+    throw new UsageError(
+      "Cannot use AWS_ENDPOINT_URL with a user, a password or a query: write https://HOST:PORT",
+    );
   }
   const session = sessionToken ? { sessionToken } : {};
   const client = new AwsClient({
@@ -84,6 +93,7 @@ export function openObjectStore(
   });
   const at = {
     ...{ url: `${server.replace(/\/+$/, "")}/${bucket}`, prefix, client, waits_ms },
+    secrets: [secretAccessKey, ...sessionToken ? [sessionToken] : []],
     ...(signal === undefined ? {} : { signal }),
   };
   return {
@@ -122,7 +132,7 @@ const passes = (status: number) => status === 429 || status >= 500;
 
 /** Sends a request, again where what was in the way may pass. */
 async function ask(
-  { url, prefix, client, signal, waits_ms }: Bucket,
+  { url, prefix, client, secrets, signal, waits_ms }: Bucket,
   what: string,
   { method, name = "", query = "", bytes = null, most = 1 << 20 }: {
     readonly method: "GET" | "PUT" | "HEAD";
@@ -151,7 +161,7 @@ async function ask(
       if (status < 300 || status === 404 && method !== "PUT") {
         if (method !== "GET" || status === 404 || isWhole(answer, most)) return answer;
         why = "its answer was cut off";
-      } else why = refused(answer);
+      } else why = withoutSecrets(refused(answer), ...secrets);
       if (status >= 300 && !passes(status)) throw new UsageError(`Cannot ${what}: ${why}`);
     } catch (error) {
       if (error instanceof UsageError) throw error;

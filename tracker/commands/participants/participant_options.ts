@@ -14,12 +14,14 @@ export function participantUrl(text: string): URL {
   const plain = text.trim();
   if (URL.canParse(plain) && /^https?:$/.test(new URL(plain).protocol)) {
     const url = new URL(plain);
-    if (url.username === "" && url.password === "") return url;
+    if (url.username === "" && url.password === "" && url.search === "") return url;
     throw new UsageError(
-      "Cannot take an address with a user or password: name its key by --key-variable",
+      "Cannot take an address with a user, a password or a query: name its key by --key-variable",
     );
   }
   throw new UsageError(
-    `Cannot ask the participant "${plain}": it must be a URL such as http://127.0.0.1:9110`,
+    `Cannot ask the participant "${
+      plain.replace(/^.*@/s, "…@").replace(/[?#].*$/s, "?…")
+    }": it must be a URL such as http://127.0.0.1:9110`,
   );
 }

@@ -46,7 +46,9 @@ export async function notify(
     try {
       await send(target, JSON.stringify(notice));
     } catch (error) {
-      const why = error instanceof Error ? error.message.split("\n")[0] : String(error);
+      const [said = ""] = (error instanceof Error ? error.message : String(error)).split("\n");
+      // Deno's own words repeat the address, as it was given or as it was read.
+      const why = said.replaceAll(target, shown).replaceAll(/https?:\/\/[^\s)'"]+/g, shown);
       console.error(`note: ${shown(target)} could not be told of ${job_id}: ${why}`);
     }
   }));

@@ -6,6 +6,7 @@ import {
   firstObject,
   type Strategist,
 } from "../../../core/mod.ts";
+import { withoutSecrets } from "../../ground/http/without_secrets.ts";
 
 /** Bytes of an answer that are read: what is longer has no end worth waiting for. */
 const MOST_BYTES = 1_000_000;
@@ -30,7 +31,7 @@ export function chatEndpoint(
   { base_url, model, timeout_seconds }: Strategist,
   key: string | undefined,
 ): Chat {
-  const scrubbed = (text: string) => !key ? text : text.replaceAll(key, "***");
+  const scrubbed = (text: string) => !key ? text : withoutSecrets(text, key).replaceAll(key, "***");
   let known = model;
   let silent = 0;
   return {
@@ -110,7 +111,7 @@ async function send(url: string, key: string | undefined, init: RequestInit): Pr
   };
   const response = await fetch(url, { ...init, headers, redirect: "manual" });
   if (response.ok) return response;
-  const said = await start(response);
+  const said = await start(response, key);
   const { status } = response;
   if (BUSY.has(status)) throw new Busy(status, waitOf(response));
   if (status >= 300 && status < 400) {
@@ -129,9 +130,9 @@ function waitOf(response: Response): number {
 }
 
 /** What a refusal says, in a line. */
-async function start(response: Response): Promise<string> {
+async function start(response: Response, key: string | undefined): Promise<string> {
   const text = await whole(response).catch(() => "");
-  return text.replaceAll(/\s+/g, " ").slice(0, 200);
+  return withoutSecrets(text, key).replaceAll(/\s+/g, " ").slice(0, 200);
 }
 
 /** The text of a body, part by part; whoever leaves the loop ends the connection. */
@@ -150,8 +151,8 @@ async function whole(response: Response): Promise<string> {
   return (await Array.fromAsync(parts(response))).join("");
 }
 
-async function jsonOf(response: Response): Promise<unknown> {
-  const text = await whole(response);
+async function jsonOf(response: Response, key: string | undefined): Promise<unknown> {
+  const text = withoutSecrets(await whole(response), key);
   try {
     return JSON.parse(text);
   } catch {
@@ -170,7 +171,9 @@ async function completion(
   const init = { method: "POST", body: JSON.stringify({ ...body, stream: true }), signal };
   const response = await send(`${base_url}/chat/completions`, key, init);
   const streams = response.headers.get("content-type")?.includes("text/event-stream") === true;
-  const text = streams ? await untilObject(response) : contentOf(await jsonOf(response), "message");
+  const text = streams
+    ? await untilObject(response, key)
+    : contentOf(await jsonOf(response, key), "message");
   if (text === null) throw new NoReply("its answer has no choices[0].message.content");
   if (text.trim() === "") throw new NoReply("its answer is empty");
   return text;
@@ -204,19 +207,19 @@ function pieceOf(line: string): string {
  * The text of an answer that comes as server-sent events, up to its first whole object: what a model says
  * behind that, often without an end, is not waited for.
  */
-async function untilObject(response: Response): Promise<string> {
+async function untilObject(response: Response, key: string | undefined): Promise<string> {
   let text = "";
   let rest = "";
   for await (const part of parts(response)) {
     const lines = (rest + part).split("\n");
     rest = lines.pop()!;
-    const more = lines.map(pieceOf).join("");
+    const more = lines.map((line) => pieceOf(withoutSecrets(line, key))).join("");
     text += more;
     if (!more.includes("}")) continue;
     const object = firstObject(text, { more: true });
     if (object !== null) return text.slice(0, object.end);
   }
-  return text + pieceOf(rest);
+  return text + pieceOf(withoutSecrets(rest, key));
 }
 
 /** The model of a server that lists one. */
@@ -225,7 +228,7 @@ async function onlyModel(
   key: string | undefined,
   signal: AbortSignal,
 ): Promise<string> {
-  const list = fields(await jsonOf(await send(`${base_url}/models`, key, { signal })))["data"];
+  const list = fields(await jsonOf(await send(`${base_url}/models`, key, { signal }), key))["data"];
   const names = (Array.isArray(list) ? list : []).flatMap((one) => {
     const id = fields(one)["id"];
     return typeof id === "string" ? [id] : [];

@@ -3,6 +3,7 @@ import { readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { UsageError } from "../../../core/errors.ts";
 import { boundedText } from "../../ground/http/bounded.ts";
+import { withoutSecrets } from "../../ground/http/without_secrets.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -82,7 +83,7 @@ export async function fetchHubFile(
       if (file !== "config.json") return null;
       throw new UsageError(refused(name, answer.status, token));
     }
-    return JSON.parse(await boundedText(answer));
+    return JSON.parse(withoutSecrets(await boundedText(answer), token));
   } catch (error) {
     if (error instanceof UsageError) throw error;
     const why = error instanceof Error ? error.message.slice(0, 160) : String(error);

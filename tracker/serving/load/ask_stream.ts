@@ -1,6 +1,6 @@
 import type { LoadRequest } from "../../../core/mod.ts";
 import { boundedText, eventData } from "../../ground/http/bounded.ts";
-import { keyHeader } from "../key_header.ts";
+import { keyHeader, withoutKey } from "../key_header.ts";
 
 /** A server that is loaded. */
 export interface LoadTarget {
@@ -85,7 +85,9 @@ export async function askStream(
     if (answer.status !== 200) {
       return {
         ...NOTHING,
-        error: `${answer.status} ${(await boundedText(answer, MOST_REFUSAL)).slice(0, 200)}`,
+        error: `${answer.status} ${
+          withoutKey(await boundedText(answer, MOST_REFUSAL)).slice(0, 200)
+        }`,
       };
     }
     let [first, last, chunks] = [0, 0, 0];
@@ -127,7 +129,7 @@ export async function askStream(
     }
     return {
       ...NOTHING,
-      error: String(error instanceof Error ? error.message : error).slice(0, 200),
+      error: withoutKey(String(error instanceof Error ? error.message : error)).slice(0, 200),
     };
   }
 }

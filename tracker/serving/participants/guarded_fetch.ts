@@ -1,3 +1,5 @@
+import { withoutSecrets } from "../../ground/http/without_secrets.ts";
+
 /** What a participant may send for one question: more is no answer. */
 const MOST_ANSWER_BYTES = 4 << 20;
 
@@ -76,12 +78,13 @@ export function guardedFetch(
         `it redirects (${answer.status}) to ${where}: no question and no key is sent on`,
       );
     }
-    return bounded(answer, most);
+    const keys = Object.values(headers).map((one) => one.replace(/^Bearer /, ""));
+    return heard(answer, most, (text) => withoutSecrets(text, ...keys));
   };
 }
 
-/** The answer, whose body ends in an error where it goes on. */
-function bounded(answer: Response, most: number): Response {
+/** The answer, line by line as `clean` leaves it; its body ends in an error where it goes on. */
+function heard(answer: Response, most: number, clean: (text: string) => string): Response {
   const said = Number(answer.headers.get("content-length") ?? 0);
   const tooLong = () =>
     new ParticipantRefused(`its answer is longer than ${(most / 2 ** 20).toFixed(1)} MB`);
@@ -101,5 +104,23 @@ function bounded(answer: Response, most: number): Response {
     }),
   );
   const { status, statusText } = answer;
-  return new Response(counted, { status, statusText, headers: answer.headers });
+  const lines = counted.pipeThrough(new TextDecoderStream()).pipeThrough(cleanedLines(clean))
+    .pipeThrough(new TextEncoderStream());
+  return new Response(lines, { status, statusText: clean(statusText), headers: answer.headers });
+}
+
+/** A stream's events are lines, and so come on; any other answer comes at its end. */
+function cleanedLines(clean: (text: string) => string): TransformStream<string, string> {
+  let rest: string[] = [];
+  return new TransformStream({
+    transform(part, controller) {
+      const end = part.lastIndexOf("\n") + 1;
+      if (end > 0) {
+        controller.enqueue(clean(rest.join("") + part.slice(0, end)));
+        rest = [];
+      }
+      rest.push(part.slice(end));
+    },
+    flush: (controller) => controller.enqueue(clean(rest.join(""))),
+  });
 }

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { boundedText } from "../../ground/http/bounded.ts";
+import { withoutSecrets } from "../../ground/http/without_secrets.ts";
 import { ParticipantAway, ParticipantRefused } from "./guarded_fetch.ts";
 import type { Participant } from "./participant.ts";
 import { called, listedTools } from "./tools/tools.ts";
@@ -53,9 +54,10 @@ async function reply(
       `its model cannot be reached (${String(error.message).slice(0, 120)})`,
     );
   });
-  const text = await boundedText(answer).catch((error) => {
+  const said = await boundedText(answer).catch((error) => {
     throw new ParticipantRefused(`its model: ${error.message}`);
   });
+  const text = withoutSecrets(said, key);
   if ([400, 404, 422, 501].includes(answer.status) && tools !== null) throw new Unsupported();
   if (answer.status === 429 || answer.status >= 500) {
     throw new ParticipantAway(`its model answers ${answer.status}`);

@@ -147,7 +147,7 @@ def _plain(content: bytes, headers: httpx.Headers, limit: int) -> bytes:
     if encoding in ("", "identity"):
         return content
     if encoding not in COMPRESSED:
-        raise Unreadable(f"it is compressed by {encoding[:40]}, which was not asked for")
+        raise Unreadable(f"it is compressed by {encoding}, which was not asked for")
     try:
         plain = zlib.decompressobj(ZLIB_OR_GZIP).decompress(content, limit + 1)
     except zlib.error as error:

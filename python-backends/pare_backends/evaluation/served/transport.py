@@ -14,7 +14,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import httpx
@@ -39,6 +39,7 @@ from pare_backends.evaluation.served.patience import (
     retry_after,
     shown_seconds,
 )
+from pare_backends.evaluation.served.withheld import bytes_without, text_without
 from pare_backends.failures import CallFailure
 
 QUOTED = 200
@@ -173,13 +174,14 @@ class Transport:
 
     def _ask(self, method: str, path: str, body: Mapping[str, Any] | None) -> Reply:
         try:
-            return self._http.ask(
+            reply = self._http.ask(
                 method,
                 f"{self.base_url}{path}",
                 None if body is None else json.dumps(body, allow_nan=False).encode(),
                 self._timeout,
                 largest_reply(body),
             )
+            return replace(reply, content=bytes_without(self._key, reply.content))
         except TooSlow as slow:
             raise Trouble(self._too_slow(slow)) from None
         except TooLong:
@@ -188,7 +190,7 @@ class Transport:
                 "than what was asked for can take"
             ) from None
         except Unreadable as error:
-            raise self._unusable(f"its answer cannot be read: {error}") from None
+            raise self._unusable(f"its answer cannot be read: {self._quote(str(error))}") from None
         except Ended:
             raise self._were_ended() from None
         except httpx.InvalidURL as error:
@@ -310,7 +312,8 @@ class Transport:
                 hint=f"Set {self._variable} to a key that may use the model",
             )
         if 300 <= status < 400:
-            target = self._quote(reply.headers.get("location", "no address"))
+            location = reply.headers.get("location", "no address")
+            target = self._quote(re.split("[?#]", location)[0])  # a query may hold a key
             return CallFailure(
                 "bad_input",
                 f"Cannot evaluate on {self.base_url}: it sends {path} on to {target} ({status}), "
@@ -329,7 +332,7 @@ class Transport:
     def _quote(self, text: str, limit: int = QUOTED) -> str:
         """One line of the text, without the key: a server may say it back."""
         if self._key:
-            text = text.replace(self._key, "[key]")
+            text = text_without(self._key, text).replace(self._key, "[key]")
         line = " ".join(text.split())
         return line if len(line) <= limit else line[: limit - 1] + "…"
 

@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { UsageError } from "../../../../core/mod.ts";
+import { withoutSecrets } from "../../../ground/http/without_secrets.ts";
 
 type Variables = Readonly<Record<string, string | undefined>>;
 
@@ -112,5 +113,6 @@ export function connectionOf(uri: string, variables: Variables): Connection {
 
 /** A text that may be printed: secrets and credentials in addresses are struck out. */
 export function redact(text: string, { secrets }: Pick<Connection, "secrets">): string {
-  return secrets.reduce((out, word) => out.replaceAll(word, "***"), withoutCredentials(text));
+  const bare = withoutSecrets(withoutCredentials(text), ...secrets);
+  return secrets.reduce((out, word) => out.replaceAll(word, "***"), bare);
 }

@@ -150,13 +150,14 @@ function failureOf(error: unknown, what: string, connection: Connection): Mlflow
     const { status, headers } = error.response;
     const data: unknown = typeof error.data === "string" ? jsonOrNull(error.data) : error.data;
     const said = ErrorAnswer.safeParse(data);
-    const code = said.success ? said.data.error_code : null;
-    const target = headers.get("location");
+    const code = said.success ? redact(said.data.error_code, connection) : null;
+    const target = headers.get("location")?.replace(/[?#].*$/s, "") ?? null; // a query may hold a key
     const reason = said.success
-      ? `${code}: ${said.data.message.slice(0, 400)}`
+      ? `${code}: ${redact(said.data.message, connection).slice(0, 400)}`
       : target !== null
       ? `it is elsewhere; use the address ${target}`
-      : String(error.data ?? "no reason given").replaceAll(/<[^>]*>|\s+/g, " ").slice(0, 200);
+      : redact(String(error.data ?? "no reason given"), connection).replaceAll(/<[^>]*>|\s+/g, " ")
+        .slice(0, 200);
     return new MlflowError(
       redact(`The MLflow server refused ${what} (${status}): ${reason}`, connection),
       status,

@@ -1,5 +1,6 @@
 import { EngineError } from "../../../../core/jobs/engine.ts";
 import { boundedText } from "../../../ground/http/bounded.ts";
+import { withoutSecrets } from "../../../ground/http/without_secrets.ts";
 
 /** Bytes of an answer: a list of 10,000 jobs has about five million. */
 const LONGEST = 32 << 20;
@@ -37,7 +38,8 @@ export async function askRay(
       signal: AbortSignal.timeout(timeout_ms),
       redirect: "error", // the token is for this address alone
     });
-    answer = { status: asked.status, text: await boundedText(asked, LONGEST) };
+    const text = withoutSecrets(await boundedText(asked, LONGEST), token);
+    answer = { status: asked.status, text };
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
     throw new EngineError("down", `Cannot ${attempt} as ${name} gives no answer: ${why}`);
