@@ -139,5 +139,12 @@ export async function checkJudgeCommand(
   });
   const at = new Date().toISOString();
   await store.record({ type: "judge_checked", at, study_id, ...check });
+  if (options.beside !== undefined && check.own === null) {
+    console.error(
+      `note: ${
+        check.judges.join(", ")
+      } answered none of these questions itself, so that --beside compares nothing`,
+    );
+  }
   console.log(options.json === true ? JSON.stringify(check, null, 2) : checkText(check));
 }
