@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { journalOf } from "../../fixtures/stores/journals.ts";
 import { createHash } from "node:crypto";
 import { join } from "node:path";
+import { artifactId } from "../../../tracker/artifacts/artifact_files.ts";
 import { checkStore } from "../../../tracker/artifacts/check_store.ts";
 import { openStore, type Store } from "../../../tracker/store/store.ts";
 import { pare } from "../../fixtures/stores/pare.ts";
@@ -15,7 +16,8 @@ function sha256(text: string): string {
   return createHash("sha256").update(text).digest("hex");
 }
 
-const ID = "0".repeat(16);
+const FILES = [{ path: "model.safetensors", bytes: 7, sha256: sha256("weights") }];
+const ID = artifactId(FILES);
 
 /** Where the artifact of a home lies. */
 const placeIn = (home: string): string => join(home, "artifacts", ID);
@@ -38,7 +40,7 @@ async function wholeStudy(home: string, folder = placeIn(home)): Promise<Store> 
   const kept = {
     ...artifact(ID, null),
     location: folder === placeIn(home) ? "." : folder,
-    files: [{ path: "model.safetensors", bytes: 7, sha256: sha256("weights") }],
+    files: FILES,
   };
   await Deno.writeTextFile(join(placeIn(home), "manifest.json"), JSON.stringify(kept));
   await store.record({
@@ -178,7 +180,7 @@ const DAMAGES: Record<string, [Damage, ...RegExp[]]> = {
       await Deno.remove(join(root, "samples", STUDY, "t01-full.jsonl"));
     },
     /t01-evaluate\.log \(log of demo-1\/t01\) was changed: sha256 must be/,
-    /artifact 0{16}: .*model\.safetensors was changed/,
+    /artifact [0-9a-f]{16}: .*model\.safetensors was changed/,
     /t01-full\.jsonl \(demo-1\/t01\) is gone/,
   ],
 };
