@@ -71,12 +71,15 @@ Deno.test("each fault of a server is one sentence of its member, and the others 
     await readFile(join(out, "experiment_summary.json"), "utf8"),
   );
   const of = (id: string) => summary.find(({ config_id }) => config_id === id)!;
-  const said = (id: string, words: RegExp) => assert.match(of(id).reason ?? "", words, id);
+  const said = (id: string, words: RegExp) => assert.match(`${id}: ${of(id).reason}`, words);
   said("slow", /did not answer in 0\.5 s/);
   said("garbage", /its answer is no whole JSON object: '<<not json>>'/);
   said("cut", /its answer is no whole JSON object: '\{"choices": \[\{"message"/);
   said("refused", /this model has no chat template/);
-  said("moved", /it sends .* on to .*elsewhere \(307\), where neither prompts nor a key are sent/);
+  said(
+    "moved",
+    /it sends .* on to .*completions\?… \(307\), where neither prompts nor a key are sent/,
+  );
   assert.equal(server.asked.some(({ path }) => path.includes("elsewhere")), false);
   assert.ok(FAULTS.every((id) => of(id).results === null && !of(id).success));
 

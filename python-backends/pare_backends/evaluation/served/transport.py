@@ -313,7 +313,7 @@ class Transport:
             )
         if 300 <= status < 400:
             location = reply.headers.get("location", "no address")
-            target = self._quote(re.split("[?#]", location)[0])  # a query may hold a key
+            target = self._quote(re.sub("([?#]).*", r"\1…", location))  # a query may hold a key
             return CallFailure(
                 "bad_input",
                 f"Cannot evaluate on {self.base_url}: it sends {path} on to {target} ({status}), "
