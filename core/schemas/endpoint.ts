@@ -1,6 +1,13 @@
 import { z } from "zod";
 import { FailureKind } from "./failure.ts";
 
+const PATH_LAST = "it must end with its path: keys come from the environment";
+
+/** Why an address may not be asked for, though earlier records may hold it; null: it may. */
+export function addressProblem(text: string): string | null {
+  return /[?#]/.test(text) ? PATH_LAST : null;
+}
+
 /** An address of a server's interface without a key in it: keys come from the environment alone. */
 const BaseUrl = z.url({
   protocol: /^https?$/,
@@ -9,9 +16,6 @@ const BaseUrl = z.url({
 })
   .refine((text) => new URL(text).username === "" && new URL(text).password === "", {
     error: "it must hold no user or password: keys come from the environment",
-  })
-  .refine((text) => !/[?#]/.test(text), {
-    error: "it must end with its path: keys come from the environment",
   });
 
 const slugs = z.array(z.string().min(1)).min(1).optional();
@@ -59,7 +63,8 @@ export type Endpoint = z.infer<typeof Endpoint>;
 
 /** A language model that proposes recipes. Its key comes from the environment and is kept nowhere. */
 export const Strategist = z.strictObject({
-  base_url: BaseUrl.describe("up to and with /v1"),
+  base_url: BaseUrl.refine((text) => addressProblem(text) === null, { error: PATH_LAST })
+    .describe("up to and with /v1"),
   model: z.string().min(1).nullable().default(null).describe(
     "as the server names it; null: the only one that it lists",
   ),

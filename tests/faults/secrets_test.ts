@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { Strategist } from "../../core/mod.ts";
+import { Endpoint, Strategist } from "../../core/mod.ts";
 import { openObjectStore } from "../../tracker/artifacts/remote/object_store.ts";
 import { participantUrl } from "../../tracker/commands/participants/participant_options.ts";
 import { connectionOf } from "../../tracker/exchange/mlflow/client/connection.ts";
@@ -154,6 +154,11 @@ Deno.test("an agent that says its key back in words, in parts or as an error is 
     assert.match(text, /agent \*\*\*/);
     assert.deepEqual(secretsIn(text, secrets), []);
   }
+});
+
+Deno.test("a study of before, whose address has a query, is read", () => {
+  const base_url = "http://127.0.0.1:9/v1?api-version=1";
+  assert.equal(Endpoint.parse({ base_url }).base_url, base_url);
 });
 
 Deno.test("an address with a key in it is refused without it", async () => {

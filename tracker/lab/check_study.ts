@@ -7,6 +7,7 @@ import {
   unknownName,
   UsageError,
 } from "../../core/mod.ts";
+import { addressProblem } from "../../core/schemas/endpoint.ts";
 import { checkFamilies } from "./search/model_families.ts";
 
 /** A schema without the wrappers that say what happens where nothing is given. */
@@ -78,6 +79,21 @@ function sentence(issue: z.core.$ZodIssue, document: unknown, kind: RunKind): st
   return `Cannot take "${field}": ${shown} is refused (${why})`;
 }
 
+/** Refuses addresses that may hold a key, wherever a document has one: records of earlier studies are read. */
+function checkAddresses(asked: unknown, path: readonly string[] = []): void {
+  if (typeof asked !== "object" || asked === null) return;
+  for (const [name, value] of Object.entries(asked)) {
+    const here = [...path, name];
+    const field = here.join(".");
+    const why = name === "base_url" && typeof value === "string" ? addressProblem(value) : null;
+    if (why !== null) {
+      const shown = withoutSecrets(field, JSON.stringify(value)).slice(0, 60);
+      throw new UsageError(`Cannot take "${field}": ${shown} is refused (${why})`);
+    }
+    checkAddresses(value, here);
+  }
+}
+
 /**
  * Checks a study document; every fault is one sentence that names the field and its value. What follows
  * from the plan of its kind of run (the rungs and the dataset of a staged one) it gets here, so that a
@@ -97,6 +113,7 @@ export function checkStudy(document: unknown, from: string): StudyRequest {
   if (parsed.success) {
     checkRungs(parsed.data);
     checkFamilies(parsed.data);
+    checkAddresses(parsed.data);
     return parsed.data;
   }
   const faults = parsed.error.issues.map((issue) => sentence(issue, asked, kind));

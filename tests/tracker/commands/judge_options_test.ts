@@ -29,6 +29,10 @@ Deno.test("judges are named by options: one, several of a server, or of several 
     assert.throws(() => judgesAsked(options), said);
   refused({ judge: "answer_quality" }, /Cannot take --judge without --judge-endpoint URL/);
   refused({ judgeEndpoint: [A, B], judgeModel: ["x", "y", "z"] }, /Cannot pair 2 .* with 3/);
+  refused(
+    { judgeEndpoint: [`${A}?key=k`] },
+    /Cannot ask the judge at .*\?…: it must end with its path/,
+  );
   refused({ judgeEndpoint: [A], judgePrice: "1" }, /Cannot read --judge-price 1: .* two numbers/);
   refused(
     { judgeEndpoint: [A], judge: "answer_qualty" },

@@ -1,4 +1,5 @@
 import { baseUrl, type Judge, type Rubric, UsageError } from "../../../core/mod.ts";
+import { addressProblem } from "../../../core/schemas/endpoint.ts";
 import type { EvaluationConfig } from "../../../core/serving/evaluation/evaluation_config.ts";
 import { readRubric } from "../../lab/judging/rubrics.ts";
 
@@ -46,6 +47,14 @@ function keyOf(place: number, base_url: string, first: string) {
   return { key_variable: `JUDGE_${place + 1}_API_KEY` };
 }
 
+function plainAddress(text: string): string {
+  const why = addressProblem(text);
+  if (why === null) return baseUrl(text);
+  throw new UsageError(
+    `Cannot ask the judge at ${text.replace(/\/\/[^/]*@/, "//…@").replace(/[?#].*/, "?…")}: ${why}`,
+  );
+}
+
 /** Each judge that options and configuration name, the first the one that is asked alone. */
 function judgesOf(
   { judgeEndpoint, judgeModel = [], judgeChat, judgePrice }: JudgeOptions,
@@ -53,7 +62,7 @@ function judgesOf(
     Configured
   >,
 ): JudgeInput[] {
-  const urls = (judgeEndpoint ?? (base_url === undefined ? [] : [base_url])).map(baseUrl);
+  const urls = (judgeEndpoint ?? (base_url === undefined ? [] : [base_url])).map(plainAddress);
   const models = judgeModel.length > 0 || model === undefined ? judgeModel : [model];
   const count = Math.max(urls.length, models.length);
   if (urls.length > 1 && models.length > 1 && urls.length !== models.length) {
