@@ -1,0 +1,53 @@
+/** What the loops over traced workloads have in common: each workload is traced once, then hit at its points. */
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import type { Injected, Loop } from "../loop.ts";
+import { shuffledPlaces } from "../shuffled_places.ts";
+import { artifactWorkload } from "../workloads/artifact_workload.ts";
+import { journalWorkload } from "../workloads/journal_workload.ts";
+import { queueWorkload } from "../workloads/queue_workload.ts";
+import type { Workload } from "../workloads/workload.ts";
+import { lacksStrace } from "./record.ts";
+
+const WORKLOADS: readonly Workload[] = [journalWorkload, queueWorkload, artifactWorkload];
+
+/** A workload in its folder, and where its calls are traced. */
+export interface Traced {
+  readonly workload: Workload;
+  readonly root: string;
+  readonly log: string;
+}
+
+interface Asked<P> extends Pick<Loop, "name" | "about" | "reaches"> {
+  /** Traces a workload, and gives what may be done to it. */
+  points(traced: Traced, seed: number): Promise<readonly P[]>;
+  /** Does one of them, the nth of the walk, and checks what the product's start makes of it. */
+  hit(traced: Traced, point: P, n: number): Promise<Injected>;
+}
+
+/** A loop that is skipped, with the reason, where calls cannot be traced. */
+export function tracedLoop<P>({ name, about, reaches, points: pointsOf, hit }: Asked<P>): Loop {
+  const lacks = lacksStrace();
+  return {
+    ...{ name, about, reaches: lacks === null ? reaches : [] },
+    async open(seed, folder) {
+      if (lacks !== null) console.log(`skipped: the loop ${name}: ${lacks}`);
+      const points: { traced: Traced; point: P }[] = [];
+      for (const workload of lacks === null ? WORKLOADS : []) {
+        const root = join(Deno.realPathSync(folder), workload.name);
+        mkdirSync(root);
+        const traced = { workload, root, log: join(folder, `${workload.name}.trace`) };
+        for (const point of await pointsOf(traced, seed)) points.push({ traced, point });
+      }
+      const order = shuffledPlaces(points.length, seed);
+      return {
+        points: points.length,
+        async at(n) {
+          const found = points[order[n] ?? -1];
+          return found === undefined ? undefined : await hit(found.traced, found.point, n);
+        },
+        [Symbol.asyncDispose]: () => Promise.resolve(),
+      };
+    },
+  };
+}
