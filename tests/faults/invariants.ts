@@ -1,7 +1,5 @@
 /** What must hold after any fault: one function for every loop, each with what its workload has. */
 import assert from "node:assert/strict";
-import { existsSync, statSync } from "node:fs";
-import { join } from "node:path";
 import { attemptOf, chargeKey, chargeOf, type Queue, UsageError } from "../../core/mod.ts";
 import { NO_SLOTS, plus } from "../../core/jobs/slots.ts";
 import { artifactId } from "../../tracker/artifacts/artifact_files.ts";
@@ -154,13 +152,4 @@ export async function holdInvariants(held: Held): Promise<void> {
   if (artifacts !== undefined) await holdArtifacts(artifacts);
   if ("refusal" in held) holdRefusal(held.refusal);
   if (start_ms !== undefined) assert.ok(start_ms < START_MS, `the start took ${start_ms} ms`);
-}
-
-/** 7: nothing that was being written stands there once a start is over. */
-export function leftovers(folder: string): string[] {
-  if (!existsSync(folder) || !statSync(folder).isDirectory()) return [];
-  return [...Deno.readDirSync(folder)].flatMap(({ name, isDirectory }) => {
-    if (/\.partial-/.test(name)) return [join(folder, name)];
-    return isDirectory ? leftovers(join(folder, name)) : [];
-  });
 }
