@@ -2,6 +2,16 @@
 
 from __future__ import annotations
 
+import importlib
+import os
+import sys
+import time
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
 from pare_backends.runtimes.llama_cpp.thread_count import EVERY, ThreadCount
 
 
@@ -34,3 +44,43 @@ def test_one_thread_is_one() -> None:
     for _ in range(2 * EVERY):
         assert own.choose() == 1
         own.took(1, 0.1)
+
+
+class StandIn:
+    """A decoder that notes with how many threads it computes, and is slower with more of them."""
+
+    threads, context_tokens = 4, 1024
+
+    def __init__(self) -> None:
+        self.taken: list[int] = []
+
+    def compute_with(self, threads: int) -> None:
+        self.taken.append(threads)
+
+    def keep(self, length: int) -> None:
+        pass
+
+    def append(self, tokens: np.ndarray, wanted: int) -> np.ndarray:
+        time.sleep(0.002 * self.taken[-1])
+        return np.zeros((wanted, 8), np.float32)
+
+
+def test_an_evaluation_beside_others_takes_fewer_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    # The decoder's own module needs llama.cpp, which the environment of the tests lacks.
+    decoder, scorer = (f"pare_backends.runtimes.llama_cpp.{name}" for name in ("decoder", "scorer"))
+    monkeypatch.setitem(sys.modules, decoder, SimpleNamespace(LlamaCppDecoder=StandIn))
+    monkeypatch.delitem(sys.modules, scorer, raising=False)
+    load = [99.0]
+    monkeypatch.setattr(os, "getloadavg", lambda: (load[0], 0.0, 0.0))
+    own = StandIn()
+    scoring: Any = importlib.import_module(scorer)
+    scores = scoring.SequenceScorer(own)
+    tokens = np.arange(3)
+    for token in range(10):
+        scores.logits(tokens, 1)
+        tokens = np.append(tokens, token)
+    assert own.taken == [4, 4, 2, 1, 1, 1, 1, 1, 1, 1], "the prompt's own count is another"
+    load[0] = 0.0
+    scores.logits(tokens, 1)
+    assert own.taken[-1] == 4
+    sys.modules.pop(scorer)
