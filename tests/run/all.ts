@@ -3,13 +3,13 @@
  *
  *     deno task test        # both languages' tests
  *     deno task ok          # format, lint, types, then the tests
- *     deno task test:long   # what is slow but matters
- *     deno task ok --long   # all of these in one run
+ *     deno task test:long   # what is slow but matters, and the campaigns of faults
+ *     deno task ok --long   # the gate: all of these but the campaigns, the slow ones last
  *     deno task test tests/core tests/tracker/store/sql   # of the tests those whose paths begin so
  *
- * With `--all` the campaigns of faults among the long tests go their whole length, and those of
- * tests/campaigns run. With `--measure` the seconds of each file are written to
- * tests/run/seconds.json, by which runs are planned: on a machine with nothing else to do.
+ * With `--all` the campaigns go their whole length. With `--measure` the seconds of each file are
+ * written to tests/run/seconds.json, by which runs are planned: on a machine with nothing else to do.
+ * With PARE_RUN_MINUTES the gate begins no slow part later than that, and names what it left out.
  */
 import { availableParallelism } from "node:os";
 import process from "node:process";
@@ -26,8 +26,9 @@ import {
   staticChecks,
   types,
 } from "./jobs.ts";
-import { type Ended, longestFirst, runInLanes } from "./lanes.ts";
 import { failureLines } from "./failures.ts";
+import { type Ended, type Job, longestFirst, runInLanes } from "./lanes.ts";
+import { begunWithin, minutesOfRun } from "./limit.ts";
 import { stop } from "./run_job.ts";
 import { denoSeconds, pytestSeconds, type Seconds, writeSeconds } from "./seconds.ts";
 import { setUp } from "./set_up.ts";
@@ -42,11 +43,20 @@ type Mode = typeof MODES[number] | "gate";
 async function jobsOf(mode: Mode, { below, measure }: Pick<Asked, "below" | "measure">) {
   const more = mode === "gate" ? OF_THE_GATE : [];
   const asked: Asked = { steps: setUp([...usualEnvironments(), ...more]), below, measure };
-  const short = mode === "long" ? [] : await shortJobs(asked);
-  const long = mode === "long" || mode === "gate" ? await longJobs(asked) : [];
-  if (mode === "long" || below.length > 0) return longestFirst([...short, ...long]);
+  if (mode === "long") {
+    return longestFirst(await longJobs(asked, ["tests/long", "tests/campaigns"]));
+  }
+  const short = await shortJobs(asked);
+  const long = mode === "gate" ? slowLast(await longJobs(asked, ["tests/long"])) : [];
+  if (below.length > 0) return [...longestFirst(short), ...long];
   const checks = mode === "test" ? [types()] : [types(), ...staticChecks(asked)];
-  return longestFirst([...checks, docExamples(), ...short, ...long]);
+  return [...longestFirst([...checks, docExamples(), ...short]), ...long];
+}
+
+/** Of the gate, whose machine may have a limit. */
+function slowLast(long: readonly Job[]): Job[] {
+  const minutes = minutesOfRun();
+  return longestFirst(minutes === null ? long : begunWithin(long, 60 * minutes));
 }
 
 /** No lane more than cores: the tests of timings would measure each other. */

@@ -6,7 +6,6 @@ import { environmentNames } from "../../python-backends/environments/environment
 import { evenParts, groupFiles, secondsOf, type TestFile } from "./groups.ts";
 import type { Job } from "./lanes.ts";
 import { MODELS, needsOf } from "./needs.ts";
-import { wholeCampaign } from "../fixtures/campaign.ts";
 import { check, ROOT, tests } from "./run_job.ts";
 import { readSeconds, unknownSeconds } from "./seconds.ts";
 import { allOf } from "./set_up.ts";
@@ -117,10 +116,9 @@ export function docExamples(): Job {
   return tests({ name: "examples in comments", seconds: START_SECONDS }, words);
 }
 
-/** No short run picks these up: only names that end in _test.ts are its own. Campaigns try at many
- * places what short tests try at a few: a whole run alone has them. */
-export async function longJobs(asked: Asked): Promise<Job[]> {
-  const folders = wholeCampaign() ? ["tests/long", "tests/campaigns"] : ["tests/long"];
+/** No short run picks these up: only names that end in _test.ts are its own. The gate has tests/long;
+ * a campaign tries at many places what these and the short tests try at a few. */
+export async function longJobs(asked: Asked, folders: readonly string[]): Promise<Job[]> {
   const found = await Promise.all(folders.map((folder) => testFiles(folder, /\.ts$/, asked)));
   const files = found.flat();
   return files.map((file) => denoJob([file], asked.steps));

@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 const TABLE = fileURLToPath(new URL("seconds.json", import.meta.url));
 /** Of a file that was not measured yet. */
 export function unknownSeconds(path: string): number {
-  return path.startsWith("tests/long/") ? 120 : 5;
+  return /^tests\/(long|campaigns)\//.test(path) ? 120 : 5;
 }
 
 export type Seconds = Record<string, number>;
