@@ -226,6 +226,12 @@ def test_no_process_can_be_killed(signalled: str) -> None:
     assert verdict.how.endswith("it asked for what a sandbox does not give")
 
 
+@pytest.mark.parametrize("name", ["\\x1b]0;x\\x07", "a\\nb", "\\u202e", "x" * 5000])
+def test_a_name_that_a_terminal_would_act_on_is_not_shown(name: str) -> None:
+    program = f"def add(a, b):\n    raise type('{name}', (BaseException,), {{}})"
+    assert attacked(program) == Verdict(False, "the program raised an exception")
+
+
 PATCHES = {
     "builtins": "import builtins\nbuiltins.AssertionError = builtins.compile = lambda *_: None",
     "sys.exit": "import sys\nsys.exit = lambda *_: None",

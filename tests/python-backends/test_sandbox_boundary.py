@@ -8,6 +8,7 @@ import math
 import os
 import platform
 import re
+import socket
 import struct
 import subprocess
 import sys
@@ -20,7 +21,7 @@ from pare_backends.failures import CallFailure
 from pare_backends.sandbox import verdict as judge
 from pare_backends.sandbox.guest_limits import Limits
 from pare_backends.sandbox.plain import decode, encode
-from pare_backends.sandbox.system_calls import AUDIT, FCNTL, KILLED, filter_program
+from pare_backends.sandbox.system_calls import AUDIT, FCNTL, KILLED, SOCKETPAIR, filter_program
 from pare_backends.sandbox.verdict import CodeTest, Verdict, sandbox_problem
 
 needs_sandbox = pytest.mark.skipif(sandbox_problem() is not None, reason=str(sandbox_problem()))
@@ -116,6 +117,16 @@ def test_a_verdict_without_the_right_nonce_is_no_pass(
     assert judge._judge("", test, cast(Any, Said(loaded)), cast(Any, right)).passed
 
 
+TOLD = """
+import json, sys
+frame = sys._getframe()
+while "test" not in frame.f_locals or "nonce" not in frame.f_locals["test"]:
+    frame = frame.f_back
+nonce = frame.f_locals["test"]["nonce"]
+os.write(4, (json.dumps({{"verdict": {}, "nonce": nonce}}) + "\\n").encode())
+"""
+"""A test that says the verdict itself, in these words."""
+
 OBJECTS = """
 class Node:
     def __init__(self, value):
@@ -151,6 +162,24 @@ else:
 """,
     )
     assert judge.judge(OBJECTS, test) == Verdict(True, "passed")
+
+
+@needs_sandbox
+@pytest.mark.parametrize(
+    ("after", "how"),
+    [
+        ("raise type('\\x1b]0;x\\x07', (Exception,), {})", "the test ended by an exception"),
+        ("raise type('x' * 5000, (Exception,), {})", "the test ended by an exception"),
+        ("os.write(4, b'5\\n')", "the checker says what is no message"),
+        ("os.write(4, b'[' * 100_000 + b'\\n')", "the checker says what is no message"),
+        (TOLD.format('"\\x1b[31m"'), "the test gives no verdict"),
+        (TOLD.format('"x" * 5000'), "the test gives no verdict"),
+        (TOLD.format("[1]"), "the test gives no verdict"),
+    ],
+)
+def test_a_test_of_a_strangers_file_says_a_few_plain_words(after: str, how: str) -> None:
+    test = CodeTest("import os", (), after)
+    assert judge.judge("", test) == Verdict(False, how)
 
 
 @needs_sandbox
@@ -203,9 +232,9 @@ def test_the_filter_has_the_kernels_own_numbers(machine: str, column: int) -> No
     assert {name: pair[column] for name, pair in KILLED.items()} == expected
 
 
-def kills(program: bytes, machine: str, number: int, second: int = 0) -> bool:
+def kills(program: bytes, machine: str, number: int, second: int = 0, first: int = 1) -> bool:
     """What the kernel would do: runs the filter's steps on one call of this machine's."""
-    call = {0: number, 4: AUDIT[machine], 24: second}
+    call = {0: number, 4: AUDIT[machine], 16: first, 24: second}
     loaded, at = 0, 0
     while True:
         code, yes, no, operand = struct.unpack_from("=HBBI", program, 8 * at)
@@ -227,6 +256,8 @@ def test_the_filter_ends_what_it_names_and_nothing_else(machine: str) -> None:
     assert {number for number in range(600) if kills(program, machine, number)} == named - {None}
     commands = {n for n in range(1100) if kills(program, machine, FCNTL[column], n)}
     assert commands == {fcntl.F_SETLEASE, fcntl.F_NOTIFY, fcntl.F_SETPIPE_SZ}
+    families = {n for n in range(50) if not kills(program, machine, SOCKETPAIR[column], 0, n)}
+    assert families == {socket.AF_UNIX}
     assert kills(program, machine, 0x40000000)
     other = next(one for one in AUDIT if one != machine)
     assert kills(program, other, 60)

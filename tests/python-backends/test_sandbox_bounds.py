@@ -94,6 +94,29 @@ def test_nothing_of_the_machine_can_be_changed(devices: None) -> None:
 
 
 @needs_sandbox
+def test_no_other_device_is_there_or_can_be_made() -> None:
+    program = """
+import os
+def there():
+    return sorted(os.listdir("/dev")), sorted(os.listdir("/"))
+def made():
+    done = []
+    for kind, number in ((0o20666, (1, 1)), (0o20666, (5, 0)), (0o60666, (8, 0))):
+        try:
+            os.mknod("/tmp/device", kind, os.makedev(*number))
+            done.append(number)
+        except PermissionError:
+            pass
+    return done
+"""
+    tops = {Path(path).parts[1] for path in bubblewrap.interpreter_paths()}
+    top = sorted({"dev", "pare", "tmp"} | tops)
+    expected = f"there() == (['null', 'urandom'], {top}) and made() == []"
+    test = CodeTest("", ("there", "made"), f"assert {expected}")
+    assert judge.judge(program, test) == Verdict(True, "passed")
+
+
+@needs_sandbox
 @pytest.mark.parametrize("device", seal.DEVICES)
 def test_a_device_still_works_and_stays_as_it_is(device: str, devices: None) -> None:
     was = Path(device).stat()
@@ -124,11 +147,17 @@ def test_a_device_still_works_and_stays_as_it_is(device: str, devices: None) -> 
         "fcntl.fcntl(os.pipe()[1], fcntl.F_SETPIPE_SZ, 1 << 20)",
         "libc.mount(None, b'/tmp', None, 32, b'nr_inodes=0')",
         "libc.unshare(0x10000000)",
+        "libc.timer_create(1, None, ctypes.byref(ctypes.c_void_p()))",
+        "socket.socketpair()[0].setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 30)",
+        "socket.socketpair(socket.AF_INET)",
+        "libc.syscall(ctypes.c_long(444), None, ctypes.c_long(0), 1)",  # landlock_create_ruleset
+        "os.sync()",
+        "libc.syncfs(os.open('/tmp', os.O_RDONLY))",
     ],
 )
 def test_memory_and_doors_outside_the_limits_are_shut(attack: str) -> None:
     number = {"x86_64": 206, "aarch64": 0}[os.uname().machine]  # io_setup
-    start = f"import ctypes, fcntl, os\nlibc = ctypes.CDLL(None)\nlibc_number = {number}\n"
+    start = f"import ctypes, fcntl, os, socket\nlibc = ctypes.CDLL(None)\nlibc_number = {number}\n"
     program = f"{start}{attack}\ndef f(): return 1"
     assert judge.judge(program, CodeTest("", ("f",), "assert f() == 1")) == KILLED
 

@@ -19,7 +19,7 @@ class CandidateError(Exception):
 
 
 def shown(raised: Any) -> str:
-    """An exception's name as it may be shown: the program chose it."""
+    """An exception's name as it may be shown: a program or a row of a file chose it."""
     fits = isinstance(raised, str) and raised.isidentifier() and len(raised) <= 40
     return raised if fits else "an exception"
 
@@ -89,7 +89,7 @@ def judge(test: dict[str, Any], boundary: Boundary) -> str:
     except AssertionError:
         return "an assertion of the test is not met"
     except BaseException as error:
-        return f"the test ended by {type(error).__name__}"
+        return f"the test ended by {shown(type(error).__name__)}"
     return "passed"
 
 

@@ -54,10 +54,16 @@ KILLED: dict[str, tuple[int | None, int | None]] = {
     "setxattr": (188, 5),
     "lsetxattr": (189, 6),
     "fsetxattr": (190, 7),
+    "setsockopt": (54, 208),  # how much a pair of sockets holds
+    "timer_create": (222, 107),
+    "landlock_create_ruleset": (444, 444),  # 65,536 rules a descriptor
     # what others do with the files that are shared
     "inotify_init": (253, None),
     "inotify_init1": (294, 26),
     "fanotify_init": (300, 262),
+    # what others wait for
+    "sync": (162, 81),
+    "syncfs": (306, 267),
     # wide doors into the kernel
     "bpf": (321, 280),
     "perf_event_open": (298, 241),
@@ -70,12 +76,16 @@ KILLED: dict[str, tuple[int | None, int | None]] = {
 FCNTL = (72, 25)
 KILLED_COMMANDS = {"F_SETLEASE": 1024, "F_NOTIFY": 1026, "F_SETPIPE_SZ": 1031}
 """Of fcntl: what makes others wait for a file that is shared, watches a folder, widens a pipe."""
+SOCKETPAIR = (53, 199)
+AF_UNIX = 1
+"""The only pairs there are: to ask for another family's loads that family into the kernel."""
 AUDIT = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 X32_BIT = 0x40000000
 LOAD, EQUAL, AT_LEAST, RETURN = 0x20, 0x15, 0x35, 0x06
 """BPF: load a word of the call's data, jump where equal or not below, return."""
 KILL_PROCESS, ALLOW = 0x80000000, 0x7FFF0000
-NUMBER_OFFSET, ARCHITECTURE_OFFSET, SECOND_ARGUMENT_OFFSET = 0, 4, 24
+NUMBER_OFFSET, ARCHITECTURE_OFFSET = 0, 4
+FIRST_ARGUMENT_OFFSET, SECOND_ARGUMENT_OFFSET = 16, 24
 
 
 def filter_program(machine: str | None = None) -> bytes | None:
@@ -87,7 +97,7 @@ def filter_program(machine: str | None = None) -> bytes | None:
     numbers = [pair[column] for pair in KILLED.values()]
     denied = [number for number in numbers if number is not None]
     commands = list(KILLED_COMMANDS.values())
-    last = len(denied) + len(commands) + 7  # the step that kills
+    last = len(denied) + len(commands) + 10  # the step that kills
 
     def killed_at(step: int, number: int) -> tuple[int, int, int, int]:
         return (EQUAL, last - step - 1, 0, number)
@@ -99,10 +109,14 @@ def filter_program(machine: str | None = None) -> bytes | None:
         (AT_LEAST, last - 4, 0, X32_BIT),
         *(killed_at(4 + place, number) for place, number in enumerate(denied)),
     ]
+    pair = len(steps) + 2
     steps += [
+        (EQUAL, 0, 2, SOCKETPAIR[column]),
+        (LOAD, 0, 0, FIRST_ARGUMENT_OFFSET),
+        (EQUAL, last - pair - 2, last - pair - 1, AF_UNIX),
         (EQUAL, 0, len(commands) + 1, FCNTL[column]),
         (LOAD, 0, 0, SECOND_ARGUMENT_OFFSET),
-        *(killed_at(len(steps) + 2 + place, number) for place, number in enumerate(commands)),
+        *(killed_at(pair + 3 + place, number) for place, number in enumerate(commands)),
         (RETURN, 0, 0, ALLOW),
         (RETURN, 0, 0, KILL_PROCESS),
     ]

@@ -16,6 +16,7 @@ from pare_backends.sandbox.guest_limits import Limits
 from pare_backends.sandbox.room import ROOM
 
 PASSED = "passed"
+LONGEST_VERDICT = 100
 
 
 @dataclass(frozen=True)
@@ -66,13 +67,27 @@ def _judge(program: str, test: CodeTest, candidate: Guest, checker: Guest) -> Ve
     nonce = secrets.token_hex(16)
     checker.send({"nonce": nonce, "before": test.before, "names": test.names, "after": test.after})
     while True:
-        said = json.loads(checker.receive_line())
+        said = _said(checker)
         if "ask" in said:
             checker.send_line(_asked(candidate, said["ask"]))
             continue
         if said.get("nonce") != nonce:
             return Verdict(False, "the verdict has no right nonce")
-        return Verdict(said["verdict"] == PASSED, said["verdict"])
+        how = said.get("verdict")
+        if not isinstance(how, str) or len(how) > LONGEST_VERDICT or not how.isprintable():
+            return Verdict(False, "the test gives no verdict")
+        return Verdict(how == PASSED, how)
+
+
+def _said(checker: Guest) -> dict[str, Any]:
+    """The checker's message: a test comes out of a stranger's file, so it may be none."""
+    try:
+        said = json.loads(checker.receive_line())
+    except (ValueError, RecursionError) as error:
+        raise GuestFailure("the checker says what is no message") from error
+    if not isinstance(said, dict):
+        raise GuestFailure("the checker says what is no message")
+    return said
 
 
 def _asked(candidate: Guest, asked: Any) -> bytes:
