@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { cachePaths, collectForms } from "../../../tracker/artifacts/form_garbage.ts";
+import type { Trial } from "../../../core/mod.ts";
 import { announce } from "../../../tracker/commands/output/study_said.ts";
 import { besideText, costsBeside, trialsBeside } from "../../../tracker/show/json/beside.ts";
 import { JSON_SHAPES } from "../../../tracker/show/json/json_shapes.ts";
@@ -110,6 +111,22 @@ Deno.test("a trial's line says what its own work took, not that it was timed aga
     record: { type: "trial_closed", at: trial.finished_at, trial },
   });
   assert.match(said.join("\n"), /\(31 s\)$/);
+});
+
+Deno.test("a trial's line has the cache of its contexts where that was counted, then its weights", () => {
+  const said = (more: Trial["measurements"]) => {
+    const lines: string[] = [];
+    const trial = { ...trials[1]!, measurements: [...trials[1]!.measurements, ...more] };
+    announce((text) => lines.push(text), {
+      event: "record",
+      record: { type: "trial_closed", at: trial.finished_at!, trial },
+    });
+    return lines.join("\n");
+  };
+  const size = trials[1]!.measurements.find(({ metric }) => metric === "size_bytes")!;
+  assert.match(said([]), /, \d+(\.\d+)? [kM]?B \(/);
+  const cache = { ...size, metric: "context_kv_bytes", value: 2_500_000 };
+  assert.match(said([cache]), /, KV cache of a context 2\.5 MB, weights \d+(\.\d+)? [kM]?B \(/);
 });
 
 Deno.test("a distance has no ratio to the original's, which is its rounding alone", () => {

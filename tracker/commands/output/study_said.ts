@@ -22,7 +22,7 @@ import { contextSentences } from "../../show/caches/cache_words.ts";
 import { deploymentLines, deploymentSentence, sidesSentence } from "../../show/view/deployment.ts";
 import { readSentence, recommendedSize } from "../../show/view/size_words.ts";
 import type { StudyView } from "../../show/view/study_view.ts";
-import { recipeText, trialRows } from "../../show/view/trial_rows.ts";
+import { recipeText, type TrialRow, trialRows } from "../../show/view/trial_rows.ts";
 import { unsafeSentence } from "../../show/view/unsafe_code.ts";
 import { evaluationText, modelLine } from "../study/evaluation_output.ts";
 
@@ -34,6 +34,15 @@ function latencySaid({ measurements, strategy }: Trial, ms: number): string {
     ? ""
     : `, ${besideOriginal(ratio.value.toFixed(2), ratioSides(measurements, runtime))}`;
   return `${ms.toFixed(1)} ms/token${beside}`;
+}
+
+/** What it takes: where a context's cache was counted that is told first, and the weights as such. */
+function sizeSaid({ size_bytes, figures }: TrialRow): string {
+  const cache = figures["context_kv_bytes"]?.value;
+  if (size_bytes === null) return "";
+  return cache === undefined
+    ? bytes(size_bytes)
+    : `KV cache of a context ${bytes(cache)}, weights ${bytes(size_bytes)}`;
 }
 
 /** Says each trial as it ends, in one line. */
@@ -65,7 +74,7 @@ export function announce(say: (text: string) => void, event: StudyEvent): void {
       row.accuracy === null ? "" : `accuracy ${row.accuracy.value.toFixed(3)}`,
       row.perplexity === null ? "" : `perplexity ${row.perplexity.value.toFixed(1)}`,
       latency_ms === null || row.latency_emulated ? "" : latencySaid(trial, latency_ms.value),
-      row.size_bytes === null ? "" : bytes(row.size_bytes),
+      sizeSaid(row),
     ].filter((text) => text !== "").join(", ");
   const name = trialName(trial.number);
   say(`${name}  ${recipeText(trial)}: ${trial.state}, ${figures} (${duration(seconds)})`);
