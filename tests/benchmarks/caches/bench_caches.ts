@@ -6,6 +6,7 @@
  *     deno task bench:caches --model DIR           # half an hour of one core
  *     deno task bench:caches --model DIR --lengths 1024,2048,4096 --prompts 8,6,4 --minutes 120
  *     deno task bench:caches --model DIR --rows FILE   # goes on with what the file has
+ *     deno task bench:caches --model DIR --lacking     # only what no kept figure says
  *     deno task bench:caches --page                # measures nothing: the tables of what is kept
  *
  * `--untimed` keeps the seconds that were measured before: they say nothing on a busy machine.
@@ -21,7 +22,7 @@ import {
 } from "../../../python-backends/environments/environments.ts";
 import { PYTHON_ROOT } from "../../../python-backends/home.ts";
 import { withTable } from "../cells/kept_tables.ts";
-import { KeptCaches } from "./cache_rows.ts";
+import { KeptCaches, knownCells, withFound } from "./cache_rows.ts";
 import { chainTable, klTable, needleTable, timesTable } from "./cache_tables.ts";
 
 const file = (path: string) => fileURLToPath(new URL(path, import.meta.url));
@@ -42,6 +43,7 @@ async function measured(values: Record<string, unknown>, before: KeptCaches): Pr
     timed: values["untimed"] === true ? [] : lengths.slice(0, 1),
     minutes: Number(values["minutes"]),
     presses: presses?.python ?? null,
+    known: values["lacking"] === true ? knownCells(before) : {},
     rows: values["rows"] ?? join(await Deno.makeTempDir(), "rows.jsonl"),
   };
   const { stdout } = await execa(python, [file("./measure_caches.py")], {
@@ -50,7 +52,8 @@ async function measured(values: Record<string, unknown>, before: KeptCaches): Pr
     stderr: "inherit",
   });
   const found = KeptCaches.parse(JSON.parse(stdout.slice(stdout.lastIndexOf('{"cells"'))));
-  return values["untimed"] === true ? { ...found, times: before.times } : found;
+  const times = values["untimed"] === true ? before.times : found.times;
+  return values["lacking"] === true ? { ...withFound(before, found), times } : { ...found, times };
 }
 
 /** A figure a line. */
@@ -68,6 +71,7 @@ async function main(): Promise<void> {
       minutes: { type: "string", default: "600" },
       rows: { type: "string" },
       model: { type: "string" },
+      lacking: { type: "boolean", default: false },
       untimed: { type: "boolean", default: false },
       page: { type: "boolean", default: false },
     },

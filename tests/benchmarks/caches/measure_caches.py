@@ -2,9 +2,9 @@
 
 Reads one JSON object: `model_dir`, `text` (JSON lines with `text`), `lengths`, `prompts` of each
 length, `minutes`, `shares`, `timed` lengths, `threads`, `presses` (the interpreter of kvpress's
-environment, or null), `rows` (a file of what was measured, which is gone on with). Chains and
-streaming, which reads for itself, are of the first length. Prints one with `cells` and `times`.
-Run by bench_caches.ts.
+environment, or null), `rows` (a file of what was measured, which is gone on with), `known` (of each
+length and kind of prompt the cells whose figures are kept: they are not measured again). Prints one
+with `cells` and `times`. Run by bench_caches.ts.
 """
 
 from __future__ import annotations
@@ -204,6 +204,7 @@ def measure(
     """A row of each cell on one prompt."""
     context, rows = torch.tensor([prompt.tokens[:-1]]), []
     count, shares = context.shape[1], asked["shares"]
+    known = {tuple(one) for one in asked["known"].get(f"{prompt.length} {prompt.kind}", [])}
     whole: torch.Tensor | None = None
 
     def row(name: str, share: float, own: Any, cache: Any) -> None:
@@ -214,13 +215,18 @@ def measure(
         cell = {"length": prompt.length, "method": name, "share": share}
         rows.append({**cell, "measured": {**kept, **scored(prompt, said, whole)}})
 
-    held = {("full", 1.0): KeepsAll(), **policies(model, count, shares), **coded()}
+    cells = {**policies(model, count, shares), **coded()}
+    lacking = {cell: policy for cell, policy in cells.items() if cell not in known}
+    apart = [share for share in shares if ("streaming", share) not in known]
+    if not lacking and not apart:
+        return []
+    held = {("full", 1.0): KeepsAll(), **lacking}
     reads = read_contexts(model, list(held.values()), context)
     for ((name, share), policy), read in zip(held.items(), reads, strict=True):
         with running_with(model, policy):
             row(name, share, model, read.cache)
     # What it lets go of no later token of the prompt sees.
-    for share in shares if prompt.length == asked["lengths"][0] else []:
+    for share in apart:
         setattr(streamed, ATTRIBUTE, SinksAndWindow(SINKS, round(share * count) - SINKS))
         row("streaming", share, streamed, read_context(streamed, context))
     return rows
@@ -232,8 +238,7 @@ def rounds(tokenizer: Any, asked: dict[str, Any]) -> Iterator[tuple[int, Prompt]
     for length, count in zip(asked["lengths"], asked["prompts"], strict=True):
         made.append(texts(tokenizer, Path(asked["text"]), length, count))
         made.append(needles(tokenizer, length, count))
-        if length == asked["lengths"][0]:
-            made.append(chains(tokenizer, length, count))
+        made.append(chains(tokenizer, length, count))
     for number, own in enumerate(itertools.zip_longest(*made)):
         yield from ((number, one) for one in own if one is not None)
 
