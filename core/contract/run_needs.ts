@@ -23,6 +23,8 @@ export interface RunNeeds {
   readonly limits: boolean;
   /** Whether its trials may be under way side by side. */
   readonly side_by_side: boolean;
+  /** Why an engine's machines have nothing to compute for it, as words after "as"; null: they have. */
+  readonly not_elsewhere: string | null;
   /** Why nobody may drive it step by step, as words after "as"; null: one may. */
   readonly not_by_hand: string | null;
 }

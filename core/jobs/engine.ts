@@ -70,6 +70,8 @@ export class EngineError extends Error {
 /** What runs jobs. Every call may be repeated, and ends with an EngineError where it was not done. */
 export interface Engine {
   readonly name: string;
+  /** Its only machine is this one: an address of this machine is the same there. */
+  readonly here?: true;
   /** The object store by which its machines share artifacts; absent: they see one folder, or share none. */
   artifacts?: string;
   /** What each worker of a study takes; absent: a card where there are any, else equal parts of the threads. */

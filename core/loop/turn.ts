@@ -43,9 +43,20 @@ async function nextTrial(study: Study, under_way: number): Promise<Draft | Stop>
   return cancelled(study) ?? await begin(study, proposal);
 }
 
-/** One episode. */
-export async function runProposal(study: Study, proposal: Proposal): Promise<Trial> {
-  return await finish(study, await begin(study, proposal));
+/** Episodes of these proposals, side by side as far as there are slots; null: it was cancelled before. */
+export async function runProposals(
+  study: Study,
+  proposals: readonly Proposal[],
+): Promise<(Trial | null)[]> {
+  const trials = proposals.map((): Trial | null => null);
+  let next = 0;
+  await study.slots.fill(async () => {
+    if (next === proposals.length || (next > 0 && cancelled(study) !== null)) return null;
+    const at = next++;
+    const draft = await begin(study, proposals[at]!);
+    return async () => void (trials[at] = await finish(study, draft));
+  });
+  return trials;
 }
 
 async function finish(study: Study, draft: Draft): Promise<Trial> {

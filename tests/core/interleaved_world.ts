@@ -50,6 +50,7 @@ export async function interleaved(
   seed: number,
   more: Partial<StudyInput> = {},
   each: (step: number) => void = () => {},
+  drive = runStudy,
 ) {
   const random = seededRandom(seed);
   const workers = Number(w.input().request.workers ?? 1);
@@ -105,7 +106,7 @@ export async function interleaved(
       }),
   };
   let ended = false;
-  const running = runStudy(w.input({ samplers: [fromList], ...more }), { ...w.ports, backend })
+  const running = drive(w.input({ samplers: [fromList], ...more }), { ...w.ports, backend })
     .finally(() => ended = true);
   running.catch(() => {}); // the caller is told
   for (let step = 0, idle = 0; !ended && idle < 100; step++) {

@@ -3,13 +3,22 @@ import assert from "node:assert/strict";
 import {
   isFinished,
   type JournalRecord,
+  openByHand,
   seededRandom,
   strategyKey,
   type StudyRequestInput,
   type Trial,
 } from "../../core/mod.ts";
 import { fromList, interleaved } from "./interleaved_world.ts";
-import { failure, historyOf, run, type World, world, type WorldOptions } from "./study_world.ts";
+import {
+  failure,
+  historyOf,
+  RECIPES,
+  run,
+  type World,
+  world,
+  type WorldOptions,
+} from "./study_world.ts";
 
 const SEEDS = Array.from({ length: 16 }, (_, seed) => seed);
 const SMALL: WorldOptions = { samples: { proxy: 20, full: 40 } };
@@ -56,6 +65,25 @@ Deno.test("workers try the same recipes as one does, and nothing computes beside
     bunched += watched.bunched;
   }
   assert.ok(bunched > SEEDS.length, "timings are made after one another, not each alone");
+});
+
+Deno.test("recipes that are asked by hand go side by side, each once, and the first of two alike alone", async () => {
+  const recipes = RECIPES.slice(0, 4).map((one) => [one]);
+  for (const workers of [1, 2]) {
+    const w = world({ ...ASKED, workers }, SMALL);
+    const given: (Trial | null)[] = [];
+    const { result, watched } = await interleaved(w, workers, {}, () => {}, async (...world) => {
+      const hand = await openByHand(...world);
+      await hand.baseline();
+      const asked = [...recipes, recipes[0]!].map((one) => hand.recipe(one));
+      given.push(...await hand.runAll(asked), ...await hand.runAll(asked.slice(0, 1)));
+      return await hand.close();
+    });
+    assert.equal(watched.most, workers);
+    requireWhole(w, result.trials);
+    assert.deepEqual(given.map((one) => one?.number), [1, 2, 3, 4, 1, 1]);
+    assert.deepEqual(keysOf(result.trials), [...new Set(given.map((one) => keysOf([one!])[0]!))]);
+  }
 });
 
 Deno.test("samplers take turns also where their trials are under way at once", async () => {

@@ -55,7 +55,9 @@ Deno.test({
       await first.run;
       await until("the jobs are gone", async () => (await jobs()).length === 0, 90_000);
 
-      const again = start("resume", ...there, "--max-trials", "4");
+      const again = start("resume", ...there, "--max-trials", "4", "--workers", "1");
+      await until("one worker is there", async () => (await jobs()).length > 0, 90_000);
+      assert.equal((await jobs()).length, 1, "it was asked for one worker in place of two");
       const { exitCode } = await again.run;
       assert.equal(exitCode, 0, again.said());
       assert.deepEqual(

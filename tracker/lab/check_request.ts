@@ -42,6 +42,16 @@ function checkOwnText(
   );
 }
 
+/** Refuses workers of a run that has one thing to do at a time. */
+export function checkWorkers(request: RunRequest): void {
+  const { needs, does } = kindOf(request);
+  if (request.workers === undefined || request.workers === 1 || needs.side_by_side) return;
+  throw new UsageError(
+    `Cannot run ${request.workers} workers as a study that ${does} does one thing after another: ` +
+      "leave workers out",
+  );
+}
+
 /**
  * Refuses what can be known to be wrong before an environment is made or a model is read: names of
  * the dataset, benchmarks with settings of their own, gates, methods, knobs, runtime, sampler and target,
@@ -52,13 +62,7 @@ export function checkRequest(
   dataset: DatasetFacts,
   registry: Registry,
 ): void {
-  const { needs, does } = kindOf(request);
-  if (request.workers !== undefined && request.workers !== 1 && !needs.side_by_side) {
-    throw new UsageError(
-      `Cannot run ${request.workers} workers as a study that ${does} does one thing after another: ` +
-        "leave workers out",
-    );
-  }
+  checkWorkers(request);
   const sets = registry.agents.flatMap((agent) => agent.benchmark_sets ?? []);
   const classified = classifyDataset(dataset, sets);
   const choice = chooseTasks(dataset, classified, registry.tasks, sets);

@@ -14,7 +14,7 @@ import { ensureDemoModel } from "../../python-backends/demo_model.ts";
 import { usedHash } from "../../python-backends/environments/environments.ts";
 import { hasGpu } from "../../python-backends/environments/torch_wheel.ts";
 import { untilInterrupted } from "../ground/terminal/interrupt.ts";
-import { checkRequest } from "../lab/check_request.ts";
+import { checkRequest, checkWorkers } from "../lab/check_request.ts";
 import { withEarlierLadder } from "../lab/data/earlier_ladder.ts";
 import { withFoundTasks } from "../lab/data/find_tasks.ts";
 import { type ReadDataset, readDataset } from "../lab/data/inspect_dataset.ts";
@@ -124,9 +124,10 @@ export async function setUp(
   taken: TakenUp = {},
 ): Promise<StudySession> {
   requireNotWritten(opened.store.root, study_id);
+  checkWorkers(widened(opened, request));
   const inputOf = (within: Opened) =>
     untilInterrupted(within.stop.signal, async (setting_up) => {
-      const asked = await readRequest(within.registry, request);
+      const asked = await readRequest(within.registry, widened(within, request));
       return await sessionInput(within, setting_up, asked, study_id, taken);
     });
   let within = await opened.now();
@@ -137,6 +138,11 @@ export async function setUp(
     return input;
   };
   return openSession(new LabStudy(input, now));
+}
+
+/** The request with as many trials at once as who opened the lab asks for. */
+function widened({ options: { workers } }: Opened, request: RunRequest): RunRequest {
+  return workers === undefined ? request : { ...request, workers };
 }
 
 const openMember: Parameters<typeof openMembers>[1] = (opened, request, study_id, begun) =>
@@ -200,7 +206,7 @@ async function sessionInput(
   });
   const laddered = await withEarlierLadder(given.request, found, study_id, store);
   const { assumptions } = laddered;
-  const request = begun === undefined
+  const request = begun === undefined || options.workers !== undefined
     ? withWorkers(laddered.request, found, workers)
     : laddered.request;
   const refusal = memoryRefusal(found) ?? budgetRefusal(request, found.device);

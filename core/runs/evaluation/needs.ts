@@ -12,5 +12,6 @@ export const EVALUATION_NEEDS: RunNeeds = {
   constraints: false,
   limits: false,
   side_by_side: false,
+  not_elsewhere: null,
   not_by_hand: "it only evaluates: call run()",
 };

@@ -12,5 +12,6 @@ export const EXPERIMENTS_NEEDS: RunNeeds = {
   constraints: false,
   limits: false,
   side_by_side: false, // on one machine they would take each other's time
+  not_elsewhere: "each of its models answers at an address, and asking there computes nothing",
   not_by_hand: "its members run one after the other: call run(), which goes on where it stopped",
 };

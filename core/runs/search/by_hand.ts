@@ -23,7 +23,7 @@ import {
 } from "../../loop/run_trial.ts";
 import { cancelled, type Stop } from "../../loop/stop.ts";
 import { isFinished } from "../../resume/replay.ts";
-import { finishStudy, runProposal, takeTurn } from "../../loop/turn.ts";
+import { finishStudy, runProposals, takeTurn } from "../../loop/turn.ts";
 import {
   baselineOf,
   currentFront,
@@ -87,6 +87,11 @@ export interface StudyByHand extends AsyncDisposable {
    */
   run(proposal: Proposal): Promise<Trial>;
   /**
+   * Episodes of several proposals, side by side as far as the study has workers: their trials in the
+   * same order, null where it was cancelled before one began.
+   */
+  runAll(proposals: readonly Proposal[]): Promise<(Trial | null)[]>;
+  /**
    * The coordinator's next episode, the baseline before it where that lacks; null: the study is over,
    * for a reason that `close` gives.
    */
@@ -135,7 +140,8 @@ export async function openByHand(input: StudyInput, ports: StudyPorts): Promise<
       }
       return baselineOf(study)!; // there is one where nothing stopped it
     },
-    run: (proposal) => runByHand(study, proposal, calls),
+    run: async (proposal) => (await runAllByHand(study, [proposal], calls))[0]!, // the first begins
+    runAll: (proposals) => runAllByHand(study, proposals, calls),
     async episode() {
       calls.require("take an episode");
       requireNoneOpen(study);
@@ -168,18 +174,30 @@ export async function openByHand(input: StudyInput, ports: StudyPorts): Promise<
   };
 }
 
-async function runByHand(study: Study, proposal: Proposal, calls: Calls<StudyResult>) {
+async function runAllByHand(
+  study: Study,
+  proposals: readonly Proposal[],
+  calls: Calls<StudyResult>,
+): Promise<(Trial | null)[]> {
   calls.require("run a recipe");
   requireBaseline(study, "run a recipe");
-  requireProposal(proposal);
+  proposals.forEach(requireProposal);
   requireNoneOpen(study);
-  const key = strategyKey(proposal.resolved);
-  const known = visibleTrials(study).find((trial) =>
-    trial.strategy !== null && isFinished(trial) && strategyKey(trial.actions) === key
+  const known = new Map<string, Trial | null>();
+  for (const trial of visibleTrials(study)) {
+    const key = strategyKey(trial.actions);
+    if (trial.strategy !== null && isFinished(trial) && !known.has(key)) known.set(key, trial);
+  }
+  const keyOf = ({ resolved }: Proposal) => strategyKey(resolved);
+  const fresh = proposals.filter((one, at) =>
+    !known.has(keyOf(one)) && proposals.findIndex((other) => keyOf(other) === keyOf(one)) === at
   );
-  if (known !== undefined) return known;
-  study.keys.add(key);
-  return await calls.make("run a recipe", () => runProposal(study, proposal));
+  for (const one of fresh) study.keys.add(keyOf(one));
+  const run = fresh.length === 0
+    ? []
+    : await calls.make("run a recipe", () => runProposals(study, fresh));
+  fresh.forEach((one, at) => known.set(keyOf(one), run[at]!));
+  return proposals.map((one) => known.get(keyOf(one)) ?? null);
 }
 
 async function nextTurn(study: Study): Promise<Trial | Stop> {

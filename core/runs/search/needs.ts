@@ -12,5 +12,6 @@ export const SEARCH_NEEDS: RunNeeds = {
   constraints: true,
   limits: true,
   side_by_side: true,
+  not_elsewhere: null,
   not_by_hand: null,
 };

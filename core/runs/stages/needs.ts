@@ -12,6 +12,7 @@ export const STAGES_NEEDS: RunNeeds = {
   constraints: true,
   limits: true,
   side_by_side: false,
+  not_elsewhere: null,
   not_by_hand: "its stages run in the order of their document, each judged before the next: call " +
     "run(), which goes on where it stopped",
 };

@@ -12,5 +12,6 @@ export const SWEEP_NEEDS: RunNeeds = {
   constraints: true,
   limits: true,
   side_by_side: false, // its cells share the reading of their prompts, which one process does
+  not_elsewhere: null,
   not_by_hand: null,
 };

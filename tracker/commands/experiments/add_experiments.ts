@@ -1,9 +1,9 @@
 import type { Command } from "commander";
-import { collect, withStore } from "../input/command_options.ts";
+import { collect, withEngine, withStore } from "../input/command_options.ts";
 
 /** `pare experiments`; its work is imported when it runs. */
 export function addExperimentsCommand(program: Command): void {
-  withStore(
+  withEngine(withStore(
     program.command("experiments")
       .description("evaluate many configurations, one after the other, and compare them")
       .argument("[experiments.yaml]", "its document", "experiments/experiment_configs.yaml")
@@ -13,7 +13,7 @@ export function addExperimentsCommand(program: Command): void {
       .option("--queue", "in line beside the store, for `pare queue work`, and not now")
       .option("--json", "the run as JSON")
       .option("--plugin <path|npm:…>", "one more plugin; may be repeated", collect),
-  ).action(async (file: string, options) =>
+  )).action(async (file: string, options) =>
     (await import("./experiments.ts")).experimentsCommand(file, options)
   );
 }

@@ -7,7 +7,7 @@ import { outsideStores } from "../../ground/storage/outside_stores.ts";
 import type { StudySession } from "../../session/study_session.ts";
 import { experimentsShown, membersText } from "../../show/experiments/shown.ts";
 import { putInLine } from "../queue/add.ts";
-import { runStudyCommand, type StudyCommandOptions } from "../study/run.ts";
+import { requireQueued, runStudyCommand, type StudyCommandOptions } from "../study/run.ts";
 import { type ExperimentsAsked, experimentsRequest, leftOutLines } from "./prepare_members.ts";
 
 /** What `pare experiments` may be told. */
@@ -50,6 +50,7 @@ export async function experimentsCommand(
     ...{ store, env: process.env },
   });
   console.error([membersText(plan), ...leftOutLines(plan)].join("\n"));
+  if (queue) requireQueued(options);
   if (queue) return void await putInLine(request, options);
   let writing = Promise.resolve();
   let session: StudySession | null = null;

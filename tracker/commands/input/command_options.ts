@@ -20,7 +20,7 @@ function withOptionsWhere(command: Command, taken: (option: StudyOption) => bool
 export const withTaskOptions = (command: Command) => withOptionsOf(command, "task");
 export const withLimitOptions = (command: Command) => withOptionsOf(command, "limit");
 export const withStudyOptions = (command: Command) =>
-  withOptionsOf(command, "task", "limit", "study");
+  withOptionsOf(command, "task", "limit", "study", "place");
 /** These options of a study alone, by their flags. */
 export const withTheseOptions = (command: Command, ...flags: readonly string[]) =>
   withOptionsWhere(command, ({ flag }) => flags.includes(flag.split(" ")[0]!));
@@ -39,9 +39,10 @@ export function withRunOptions(command: Command): Command {
     .option("--json", "what it came to as JSON on standard output; asks nothing");
 }
 
-/** Whose machines run a study's calls. */
+/** Whose machines run a study's calls, and on how many of their parts at once. */
 export function withEngine(command: Command): Command {
-  return command.optionsGroup(PLACES)
+  const known = command.options.some(({ long }) => long === "--workers"); // among all of a study
+  return (known ? command : withOptionsOf(command, "place")).optionsGroup(PLACES)
     .option(
       "--engine <name>",
       "run its trials there, --workers at once: slurm:PARTITION, ray://HOST:PORT, local, or one of engines.yaml",

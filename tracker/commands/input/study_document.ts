@@ -7,6 +7,7 @@ import {
   type StudyRequestInput,
   UsageError,
 } from "../../../core/mod.ts";
+import type { EngineAsked } from "../../jobs/workers/lab_engine.ts";
 import { checkStudy } from "../../lab/check_study.ts";
 import { readRules } from "../../lab/search/strategy_rules.ts";
 import { parseRungs, parseSampleCounts, parseSampling } from "./parse_samples.ts";
@@ -114,6 +115,20 @@ export function limitsFromOptions(options: RunOptions): StudyLimits {
   return fieldsOf(options, ["limit"]);
 }
 
+/** Where a command's studies run, and how widely, as options say it. */
+export type PlaceWords = Pick<RunOptions, "workers"> & Pick<EngineAsked, "engine" | "engines">;
+
+/** Where and how widely a command's studies run, whatever they were begun with. */
+export function placeFromOptions(
+  { engine, engines, ...options }: PlaceWords,
+): EngineAsked {
+  return {
+    ...(engine === undefined ? {} : { engine }),
+    ...(engines === undefined ? {} : { engines }),
+    ...fieldsOf(options, ["place"]),
+  };
+}
+
 /** Fields of a document that an option adds to; every other takes the place of the document's. */
 const ADDED = ["constraints", "samples", "strategist"] as const;
 
@@ -135,7 +150,7 @@ function candidatesOf(
 
 /** The study that options describe; fields of `base` (a document) stand where no option is given. */
 export function studyFromOptions(options: RunOptions, base: Partial<StudyRequestInput> = {}) {
-  const given = fieldsOf(options, ["task", "limit", "study"]);
+  const given = fieldsOf(options, ["task", "limit", "study", "place"]);
   const added = ADDED.flatMap((name) => {
     const parts = [base[name], given[name]].filter(isFields);
     return parts.length === 0 ? [] : [[name, parts.reduce(merged)]];

@@ -50,7 +50,7 @@ export interface StudyOption {
   readonly help: string;
   readonly reads: Reads;
   readonly field: Field;
-  /** task: what is evaluated, also where nothing is compressed; limit: what ends a study. */
-  readonly of: "task" | "limit" | "study";
+  /** task: what is evaluated, also where nothing is compressed; limit: what ends a study; place: where it runs. */
+  readonly of: "task" | "limit" | "study" | "place";
   readonly group: OptionGroup;
 }

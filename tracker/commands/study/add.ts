@@ -2,12 +2,13 @@ import type { StudyEvent } from "../../../core/mod.ts";
 import { openLab } from "../../session/lab.ts";
 import { jsonText } from "../../show/json/print_json.ts";
 import { createLiveView, standardScreen } from "../../show/terminal/live_view.ts";
+import { placeFromOptions, type PlaceWords } from "../input/study_document.ts";
 import { interruptible } from "../output/interruptible.ts";
 import { studyCard } from "../output/study_card.ts";
 import { announce, conclude } from "../output/study_said.ts";
 
 /** What `pare add` may be told. */
-export interface AddCommandOptions {
+export interface AddCommandOptions extends PlaceWords {
   store?: string;
   output?: string;
   json?: boolean;
@@ -17,7 +18,7 @@ export interface AddCommandOptions {
 export async function addCommand(
   name: string,
   checkpoints: readonly string[],
-  { store, output, json = false }: AddCommandOptions,
+  { store, output, json = false, ...asked }: AddCommandOptions,
 ): Promise<void> {
   const screen = createLiveView(standardScreen(), () => Date.now());
   const onEvent = (event: StudyEvent) => {
@@ -28,7 +29,7 @@ export async function addCommand(
   const { signal } = interruptible(screen.say, () => begun);
   await using lab = await openLab({
     onSetup: (line) => screen.progressLine(line),
-    ...{ onEvent, signal },
+    ...{ onEvent, signal, ...placeFromOptions(asked) },
     ...(store === undefined ? {} : { store }),
   });
   const before = await lab.view(name);
@@ -41,12 +42,15 @@ export async function addCommand(
   begun = true;
   await using hand = await session.byHand({ signal, onEvent });
   await hand.baseline();
-  for (const { actions } of given) {
-    if (signal.aborted) break;
-    const measured = new Set(hand.trials().map(({ trial_id }) => trial_id));
-    const { trial_id } = await hand.run(hand.recipe(actions, "added to the study"));
-    const reused = measured.has(trial_id) ? ", reused: it was measured before" : "";
-    said.push(`${trial_id} is the trial of ${actions[0]!.params["file"]}${reused}`);
+  const measured = new Set(hand.trials().map(({ trial_id }) => trial_id));
+  const trials = signal.aborted
+    ? []
+    : await hand.runAll(given.map(({ actions }) => hand.recipe(actions, "added to the study")));
+  for (const [at, trial] of trials.entries()) {
+    if (trial === null) continue;
+    const reused = measured.has(trial.trial_id) ? ", reused: it was measured before" : "";
+    const { file } = given[at]!.actions[0]!.params;
+    said.push(`${trial.trial_id} is the trial of ${file}${reused}`);
   }
   const result = await hand.close();
   screen.finish();

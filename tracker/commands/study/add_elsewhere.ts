@@ -1,15 +1,16 @@
 import type { Command } from "commander";
+import { withEngine } from "../input/command_options.ts";
 
 type With = (command: Command) => Command;
 
 /** `pare add`: checkpoints that were made elsewhere, in a study that exists. */
 export function addAddCommand(program: Command, withShowOptions: With): void {
-  withShowOptions(
+  withEngine(withShowOptions(
     program.command("add").description("try checkpoints that were made elsewhere in a study")
       .argument("<study>", "its id")
       .argument("<checkpoint...>", "of its model: GGUF files, directories, names on the hub")
       .option("--output <dir>", "where report and figures go"),
-  ).action(async (study: string, checkpoints: string[], options) =>
+  )).action(async (study: string, checkpoints: string[], options) =>
     (await import("./add.ts")).addCommand(study, checkpoints, options)
   );
 }

@@ -1,4 +1,5 @@
 import type { Command } from "commander";
+import { withEngine } from "../input/command_options.ts";
 
 type With = (command: Command) => Command;
 
@@ -7,7 +8,7 @@ export function addStagesCommand(
   program: Command,
   { withRunOptions, withShowOptions }: { withRunOptions: With; withShowOptions: With },
 ): void {
-  const stages = withRunOptions(
+  const stages = withEngine(withRunOptions(
     program.command("stages").description("run stages in their order, each gated; ship what passed")
       .argument("[stages.yaml]", "a staged document")
       .option(
@@ -15,7 +16,7 @@ export function addStagesCommand(
         "print a document and run nothing: codecs, three one after another, or composed, one a layer",
       )
       .option("--forecast", "say what it would take in time, storage and cost, and run nothing"),
-  ).action(async (file: string | undefined, options) =>
+  )).action(async (file: string | undefined, options) =>
     (await import("./stages.ts")).stagesCommand(file, options)
   );
 

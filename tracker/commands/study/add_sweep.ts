@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import {
+  withEngine,
   withLimitOptions,
   withRunOptions,
   withTaskOptions,
@@ -15,7 +16,7 @@ export function addSweepCommand(program: Command): void {
     .option("--budgets <list>", "tokens that a head keeps, or below 1 a share: 128,256,0.1")
     .option("--set <knobs>", "of every method that has them, such as window=16");
   withTheseOptions(sweep, "--max-accuracy-drop", "--goals", "--max-kv-gb", "--context", "--front");
-  withRunOptions(withLimitOptions(withTaskOptions(sweep))).action(async (
+  withEngine(withRunOptions(withLimitOptions(withTaskOptions(sweep)))).action(async (
     file: string | undefined,
     options,
   ) => (await import("./sweep.ts")).sweepCommand(file, options));

@@ -22,7 +22,7 @@ import type { StudyView } from "../../show/view/study_view.ts";
 import { frontCaches } from "../caches/front_caches.ts";
 import { checkedCaches } from "../../session/study_caches.ts";
 import { readAsked } from "../experiments/read_asked.ts";
-import { limitsFromOptions, studyFromOptions } from "../input/study_document.ts";
+import { limitsFromOptions, placeFromOptions, studyFromOptions } from "../input/study_document.ts";
 import { studyCard } from "../output/study_card.ts";
 import { announce, conclude, introduce, sayMirrored } from "../output/study_said.ts";
 import { interruptible } from "../output/interruptible.ts";
@@ -83,13 +83,12 @@ export async function runStudyCommand(
     maxDisk,
     output,
     caches,
-    engine,
-    engines,
     yes = false,
     json = false,
     onProgress,
     onRecord,
     onEnd,
+    ...asked
   }:
     & StudyCommandOptions
     & Followed,
@@ -109,8 +108,7 @@ export async function runStudyCommand(
     onMirror: (sentence) => screen.say(sentence),
     ...(store === undefined ? {} : { store }),
     ...(mlflow === undefined ? {} : { mlflow }),
-    ...(engine === undefined ? {} : { engine }),
-    ...(engines === undefined ? {} : { engines }),
+    ...placeFromOptions(asked),
     ...(maxDisk === undefined ? {} : { maxDiskBytes: parseBytes(maxDisk, "--max-disk") }),
   });
   // A name that is none is said before any work.
@@ -149,6 +147,15 @@ export async function runStudyCommand(
   if (result.stop === "cancelled") Deno.exitCode = 130;
 }
 
+/** Refuses to put in line what an engine is named for. */
+export function requireQueued({ engine }: Pick<StudyCommandOptions, "engine">): void {
+  if (engine === undefined) return;
+  throw new UsageError(
+    `Cannot put a study in line with --engine ${engine}: pare queue add --engine names where a ` +
+      "whole study runs, and without --queue its trials run there side by side",
+  );
+}
+
 /** `pare run`: a study from options, a document, or both. */
 export async function runCommand(
   file: string | undefined,
@@ -161,12 +168,7 @@ export async function runCommand(
       "Cannot put a study in line with --caches: measure them once it has run, by pare caches STUDY",
     );
   }
-  if (queue && options.engine !== undefined) {
-    throw new UsageError(
-      `Cannot put a study in line with --engine ${options.engine}: pare queue add --engine names where a ` +
-        "whole study runs, and without --queue its trials run there side by side",
-    );
-  }
+  if (queue) requireQueued(options);
   if (queue) return void await (await import("../queue/add.ts")).putInLine(request, options);
   await runStudyCommand(options, (lab) => lab.open(request));
 }

@@ -51,7 +51,7 @@ export const STUDY_OPTIONS = [
     help: "trials under way at once, timings still alone; auto: as many as there is room for",
     reads: "whole from 1 or auto",
     field: "workers",
-    of: "study",
+    of: "place",
     group: "effort",
   },
   {

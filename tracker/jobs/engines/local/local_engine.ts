@@ -61,6 +61,7 @@ function holds({ folder, started, started_by }: Entry): boolean {
 }
 
 export class LocalEngine implements Engine, Disposable {
+  readonly here = true;
   /** Submitted here and not begun, in their order; their variables are kept nowhere else. */
   readonly #waiting = new Map<Handle, Attempt>();
   #looking: ReturnType<typeof setTimeout> | undefined;
