@@ -19,6 +19,8 @@ import { looksViolated, nameOf, shown, violations } from "./verdicts.ts";
 
 /** What advice is drawn from. Every sentence of it names what a user can type. */
 export interface AdviceInput {
+  /** How it ended, in a sentence; undefined: nobody said. */
+  readonly message: string | undefined;
   readonly spec: Spec;
   readonly facts: Facts;
   readonly stop: StopReason;
@@ -179,9 +181,10 @@ const LIMIT_WORDS: Readonly<Record<LimitName, string>> = {
 };
 
 function largerLimit(input: AdviceInput): string[] {
-  const { stop, study_id } = input;
+  const { stop, message } = input;
+  // What ended it knew with which options it ran.
   if (stop === "cancelled") {
-    return [`Go on by \`npx -y deno task pare resume ${study_id}\`: the study was cancelled.`];
+    return [message ?? `Go on by \`${goOn(input)}\`: the study was cancelled.`];
   }
   const limit = LIMIT_BEHIND[stop];
   return limit === undefined ? [] : [
@@ -191,20 +194,31 @@ function largerLimit(input: AdviceInput): string[] {
   ];
 }
 
-function resumeWith({ study_id, request }: AdviceInput, limit: LimitName): string {
-  return `Resume it by ${resumeCommand(study_id, request, limit)}`;
+function resumeWith(input: AdviceInput, limit: LimitName): string {
+  return `Resume it by ${resumeCommand(input, input.request, limit)}`;
+}
+
+/** A study that somebody may go on with, and by which command, where it is not the usual one. */
+interface GoesOn {
+  readonly study_id: string;
+  readonly go_on?: string | undefined;
+}
+
+/** The command that goes on with a study. */
+export function goOn({ study_id, go_on }: GoesOn): string {
+  return go_on ?? `npx -y deno task pare resume ${study_id}`;
 }
 
 /** The command that resumes a study with twice of a limit. */
 export function resumeCommand(
-  study_id: string,
+  study: GoesOn,
   request: StudyLimits | undefined,
   limit: LimitName,
 ): string {
   const usual = limit === "max_full_evaluations" ? DEFAULT_FULL_EVALUATIONS : undefined;
   const now = request?.[limit] ?? usual;
   const value = now === undefined ? "…" : limit === "budget_seconds" ? time(2 * now) : 2 * now;
-  return `\`npx -y deno task pare resume ${study_id} ${LIMIT_OPTIONS[limit]} ${value}\``;
+  return `\`${goOn(study)} ${LIMIT_OPTIONS[limit]} ${value}\``;
 }
 
 /** Seconds as `--budget` takes them. */

@@ -29,6 +29,8 @@ export interface RecommendInput {
   readonly baseline: Trial;
   readonly trials: readonly Trial[];
   readonly stop: StopReason;
+  /** That, in a sentence. */
+  readonly message?: string | undefined;
   /** What was asked for, so that advice can name its limits. */
   readonly request?: RunRequest;
   /** How many of the front's trials are listed. */
@@ -100,6 +102,7 @@ export function recommend(input: RecommendInput): Recommendation {
       spec,
       facts,
       stop: input.stop,
+      message: input.message,
       request: input.request,
       study_id: baseline.study_id,
       compressed,

@@ -43,7 +43,7 @@ function nothingCompared({ input }: Study, { stop, message }: Stop): Stop {
   return {
     stop,
     message: `${message} The baseline is not measured yet, so nothing is compared: ` +
-      `${resumeCommand(input.study_id, input.request, limit)} goes on.`,
+      `${resumeCommand(input, input.request, limit)} goes on.`,
   };
 }
 

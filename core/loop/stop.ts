@@ -5,6 +5,7 @@ import type { Trial } from "../schemas/trial.ts";
 import { strategyKey, trialName } from "../strategies/strategy_names.ts";
 import { gpuHours, remainingSeconds, spentJoules, spentSeconds } from "./budget.ts";
 import type { Study } from "./study.ts";
+import { goOn } from "../advice/advice.ts";
 import { DEFAULT_CONVERGENCE_EPISODES } from "../spec/limits.ts";
 
 export interface Stop {
@@ -27,10 +28,9 @@ export function stopNow(study: Study): Stop | null {
     timeIsUp(study) ?? lost(study) ?? converged(study) ?? notWorthIt(study);
 }
 
-export function cancelled({ ports, input: { study_id } }: Study): Stop | null {
-  const command = `\`npx -y deno task pare resume ${study_id}\``;
+export function cancelled({ ports, input }: Study): Stop | null {
   return ports.signal.aborted
-    ? { stop: "cancelled", message: `The study was cancelled: ${command} goes on.` }
+    ? { stop: "cancelled", message: `The study was cancelled: \`${goOn(input)}\` goes on.` }
     : null;
 }
 

@@ -71,6 +71,8 @@ export interface StudyInput {
   /** Limits that this run sets anew, which `request` holds already: they are recorded. */
   readonly limits?: StudyLimits;
   readonly onEvent?: (event: StudyEvent) => void;
+  /** The command that goes on with it in the same way; absent: `pare resume` with its id. */
+  readonly go_on?: string;
   /** The backend itself keeps what is timed alone on its machine, of which its workers may have several. */
   readonly timed_apart?: true;
 }

@@ -100,6 +100,8 @@ export interface RunSoFar<R extends RunRequest = RunRequest> {
   /** Of a staged run; of others empty. */
   readonly stage_decisions: readonly StageDecision[];
   readonly stop: StopReason;
+  /** That, in a sentence; absent: it has not ended. */
+  readonly message?: string | undefined;
 }
 
 /** A study document as it was written. */

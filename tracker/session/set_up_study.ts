@@ -234,6 +234,7 @@ async function sessionInput(
   return {
     ...{ tools, store, mirror: mlflow.mirror, study_id, request, facts, spec },
     ...{ baseline, student, samplers, provenance, limits, elsewhere: workers !== null },
+    go_on: options.goOn?.(study_id),
     members: kind.needs.model ? null : openMembers(opened, openMember),
   };
 }

@@ -68,6 +68,8 @@ export interface SessionInput {
   /** The smaller model that the user named; null: none. */
   readonly student: Artifact | null;
   readonly provenance: Provenance;
+  /** The command that goes on with it; undefined: the usual one. */
+  readonly go_on: string | undefined;
   readonly samplers: readonly Sampler[];
   /** Limits that are set anew for a study taken up. */
   readonly limits: StudyLimits;
@@ -267,6 +269,7 @@ async function prepared(
     facts,
     spec: ready.spec,
     provenance: session.provenance,
+    ...(session.go_on === undefined ? {} : { go_on: session.go_on }),
     methods,
     runtimes: registry.runtimes,
     recoveries: recoveriesOf(registry.agents),

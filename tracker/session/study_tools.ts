@@ -21,6 +21,8 @@ export interface SetUpOptions extends EngineAsked {
   readonly maxDiskBytes?: number;
   /** The command that a report shows. */
   readonly command?: string;
+  /** The command that goes on with a study in the same way; default: `pare resume` with its id. */
+  readonly goOn?: (study_id: string) => string;
   /** False where no study is run: the original is then not timed in every runtime to choose one. */
   readonly chooseRuntimes?: boolean;
   /** Told of set-up steps, such as the making of an environment. */

@@ -19,7 +19,7 @@ export async function closeSearch(study: Study, stop: Stop): Promise<StudyResult
   const baseline = baselineOf(study);
   const recommendation = baseline === undefined
     ? null
-    : recommend({ spec, facts, baseline, trials, stop: stop.stop, request });
+    : recommend({ spec, facts, baseline, trials, ...stop, request });
   const closed = await closeStudy(study, stop, recommendation?.trial_id ?? null);
   return { ...closed, recommendation };
 }

@@ -6,6 +6,7 @@ import { findHome } from "../../ground/home.ts";
 import { outsideStores } from "../../ground/storage/outside_stores.ts";
 import type { StudySession } from "../../session/study_session.ts";
 import { experimentsShown, membersText } from "../../show/experiments/shown.ts";
+import { commandLine } from "../output/go_on.ts";
 import { putInLine } from "../queue/add.ts";
 import { requireQueued, runStudyCommand, type StudyCommandOptions } from "../study/run.ts";
 import { type ExperimentsAsked, experimentsRequest, leftOutLines } from "./prepare_members.ts";
@@ -55,7 +56,7 @@ export async function experimentsCommand(
   let writing = Promise.resolve();
   let session: StudySession | null = null;
   await runStudyCommand({
-    ...{ ...options, output: folder, yes: true },
+    ...{ ...options, output: folder, yes: true, goOn: commandLine },
     onRecord(record: Extract<StudyEvent, { event: "record" }>["record"]) {
       if (record.type !== "members_compared" || session === null) return;
       const open = session;

@@ -13,6 +13,7 @@ import type { Lab } from "../../session/lab.ts";
 import { evaluationShown } from "../../show/evaluation/shown.ts";
 import type { StudyView } from "../../show/view/study_view.ts";
 import { configuredStudy } from "../study/evaluate.ts";
+import { goOnBy } from "../output/go_on.ts";
 import { runStudyCommand } from "../study/run.ts";
 import { scenarioParticipant } from "../input/configured_evaluation.ts";
 import { participantUrl, variableOf } from "./participant_options.ts";
@@ -41,7 +42,6 @@ const SECONDS = 300;
 
 /** What one evaluation came to. */
 interface Evaluated {
-  readonly study_id: string | null;
   /** Whether it came to its end. */
   readonly whole: boolean;
   readonly result: Record<string, unknown>;
@@ -63,6 +63,7 @@ async function resultOf(view: StudyView, lab: Lab, most: number | null) {
 async function evaluated(
   endpoint: ParticipantEndpoint,
   model: string,
+  text: string | undefined,
   options: Options,
   changed: Parameters<typeof configuredStudy>[2],
 ): Promise<Evaluated> {
@@ -71,12 +72,12 @@ async function evaluated(
   const most = options.storePredicted === true
     ? parseWhole(options.predictedMaxChars, "--predicted-max-chars", 0)
     : null;
-  let ended: Evaluated = { study_id: null, whole: false, result: {} };
+  let ended: Evaluated = { whole: false, result: {} };
   const kept = {
+    goOn: (study_id: string) => goesOn(study_id, text, options),
     ...(store === undefined ? {} : { store }),
     onEnd: async (view: StudyView, lab: Lab) => {
-      const { study_id, stop } = view;
-      ended = { study_id, whole: stop === "evaluated", result: await resultOf(view, lab, most) };
+      ended = { whole: view.stop === "evaluated", result: await resultOf(view, lab, most) };
     },
   };
   if (options.resume !== undefined) {
@@ -164,13 +165,10 @@ export async function evaluateParticipantCommand(
     ...await askedBefore(options),
     onRefused: options.verbose === true ? (said) => console.error(`refused: ${said}`) : () => {},
   });
-  const first = await evaluated(endpoint, MODELS.first, options, changed);
+  const first = await evaluated(endpoint, MODELS.first, text, options, changed);
   const challenged = options.conductDebate === true && first.whole
-    ? await evaluated(endpoint, MODELS.challenged, options, changed)
+    ? await evaluated(endpoint, MODELS.challenged, text, options, changed)
     : null;
-  for (const { study_id, whole } of challenged === null ? [first] : [first, challenged]) {
-    if (!whole && study_id !== null) console.log(goesOn(study_id, text, options));
-  }
   const result = {
     ...first.result,
     participant: { name: participant.name, url: url.origin, refused: told(endpoint) },
@@ -183,13 +181,12 @@ export async function evaluateParticipantCommand(
 }
 
 /** The command that goes on: `pare resume` alone has nobody to ask. */
-function goesOn(study_id: string, url: string | undefined, { endpoint, store }: Options): string {
-  const words = [
-    ...(url === undefined ? ["--endpoint", endpoint] : [url]),
-    ...["--resume", study_id],
-    ...(store === undefined ? [] : ["--store", store]),
-  ];
-  return `Go on           npx -y deno task pare participants evaluate ${words.join(" ")}`;
+function goesOn(study_id: string, url: string | undefined, options: Options): string {
+  return goOnBy(["participants", "evaluate", ...(url === undefined ? [] : [url])], {
+    ...{ "--endpoint": options.endpoint, "--served-model": options.servedModel },
+    ...{ "--key-variable": options.keyVariable, "--timeout": options.timeout },
+    ...{ "--resume": study_id, "--store": options.store, "--output": options.output },
+  });
 }
 
 function told({ refused }: ParticipantEndpoint) {

@@ -3,6 +3,7 @@ import { openLab } from "../../session/lab.ts";
 import { jsonText } from "../../show/json/print_json.ts";
 import { createLiveView, standardScreen } from "../../show/terminal/live_view.ts";
 import { placeFromOptions, type PlaceWords } from "../input/study_document.ts";
+import { commandLine } from "../output/go_on.ts";
 import { interruptible } from "../output/interruptible.ts";
 import { studyCard } from "../output/study_card.ts";
 import { announce, conclude } from "../output/study_said.ts";
@@ -29,7 +30,7 @@ export async function addCommand(
   const { signal } = interruptible(screen.say, () => begun);
   await using lab = await openLab({
     onSetup: (line) => screen.progressLine(line),
-    ...{ onEvent, signal, ...placeFromOptions(asked) },
+    ...{ onEvent, signal, goOn: commandLine, ...placeFromOptions(asked) },
     ...(store === undefined ? {} : { store }),
   });
   const before = await lab.view(name);

@@ -5,7 +5,6 @@ import {
   type StudyResult,
   UsageError,
 } from "../../../core/mod.ts";
-import { withoutCredentials } from "../../exchange/mlflow/client/connection.ts";
 import { outsideStores } from "../../ground/storage/outside_stores.ts";
 import { parseBytes } from "../../ground/terminal/parse_values.ts";
 import { type Lab, openLab } from "../../session/lab.ts";
@@ -23,6 +22,7 @@ import { frontCaches } from "../caches/front_caches.ts";
 import { checkedCaches } from "../../session/study_caches.ts";
 import { readAsked } from "../experiments/read_asked.ts";
 import { limitsFromOptions, placeFromOptions, studyFromOptions } from "../input/study_document.ts";
+import { commandLine, resumeLine } from "../output/go_on.ts";
 import { studyCard } from "../output/study_card.ts";
 import { announce, conclude, introduce, sayMirrored } from "../output/study_said.ts";
 import { interruptible } from "../output/interruptible.ts";
@@ -45,6 +45,8 @@ export interface StudyCommandOptions extends RunOptions {
 
 /** Told how far a study is, at each of its trials. */
 interface Followed {
+  /** The command that goes on with a study; default: `pare resume` with its id and these options. */
+  readonly goOn?: (study_id: string) => string;
   readonly onProgress?: (progress: StudyProgress) => void;
   /** Told of each record of the run. */
   readonly onRecord?: (record: JournalRecord) => void;
@@ -60,13 +62,6 @@ const DEMO: StudyRequestInput = {
   budget_seconds: 600,
 };
 
-function commandLine(): string {
-  const words = Deno.args.map((word) =>
-    /^[\w./:=,@%+-]+$/.test(word) ? word : JSON.stringify(word)
-  );
-  return withoutCredentials(`npx -y deno task pare ${words.join(" ")}`); // it is recorded
-}
-
 /** Trials were run, and not one of them came to an end of its own. */
 function onlyFailed({ trials }: StudyResult): boolean {
   const tried = trials.filter(({ strategy }) => strategy !== null);
@@ -76,24 +71,10 @@ function onlyFailed({ trials }: StudyResult): boolean {
 type Opening = (lab: Lab) => Promise<StudySession>;
 
 /** Opens a study and runs it: what it says, asks and leaves are those of every command. */
-export async function runStudyCommand(
-  {
-    store,
-    mlflow,
-    maxDisk,
-    output,
-    caches,
-    yes = false,
-    json = false,
-    onProgress,
-    onRecord,
-    onEnd,
-    ...asked
-  }:
-    & StudyCommandOptions
-    & Followed,
-  open: Opening,
-) {
+export async function runStudyCommand(options: StudyCommandOptions & Followed, open: Opening) {
+  const { store, mlflow, maxDisk, output, caches, yes = false, json = false } = options;
+  const { onProgress, onRecord, onEnd } = options;
+  const { goOn = (study_id) => resumeLine(study_id, options) } = options;
   if (output !== undefined) outsideStores(output, "write the report to");
   const screen = createLiveView(standardScreen(), () => Date.now());
   let begun = false;
@@ -103,12 +84,12 @@ export async function runStudyCommand(
     announce(screen.say, event);
   };
   await using lab = await openLab({
-    ...{ command: commandLine(), write: true, signal, onEvent },
+    ...{ command: commandLine(), goOn, write: true, signal, onEvent },
     onSetup: (line) => screen.progressLine(line),
     onMirror: (sentence) => screen.say(sentence),
     ...(store === undefined ? {} : { store }),
     ...(mlflow === undefined ? {} : { mlflow }),
-    ...placeFromOptions(asked),
+    ...placeFromOptions(options),
     ...(maxDisk === undefined ? {} : { maxDiskBytes: parseBytes(maxDisk, "--max-disk") }),
   });
   // A name that is none is said before any work.

@@ -149,7 +149,8 @@ function advice(
   const baseline = trials.find((t) => t.strategy === null && t.state === "completed");
   if (baseline === undefined) return null;
   const stop = closed?.stop ?? "cancelled";
-  const soFar = { spec, facts, baseline, trials, stage_decisions, stop, request };
+  const { message } = closed ?? {};
+  const soFar = { spec, facts, baseline, trials, stage_decisions, stop, message, request };
   return kindOf(request).choose(soFar);
 }
 
