@@ -86,6 +86,8 @@ export interface Engine {
   logs(handle: Handle, from: number): Promise<{ bytes: Uint8Array; next: number; more: boolean }>;
   /** Asks the attempt to end in good order, so that a later one goes on from there. */
   save(handle: Handle): Promise<void>;
+  /** A card that an attempt had is gone: it is given to nobody any more. Absent: its cluster sees to that. */
+  avoid?(handle: Handle): void;
   /** Asks for its end; it is over once `states` says so. */
   cancel(handle: Handle): Promise<void>;
   capacity(): Promise<Capacity>;

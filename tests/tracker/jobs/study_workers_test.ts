@@ -274,25 +274,21 @@ Deno.test("as many workers as an engine has threads or cards, and no more", () =
   assert.throws(() => of(0, 0, 1), /no machine that is up/);
 });
 
-Deno.test("a real worker that is killed in the midst of a call is replaced, and ends with its study", async () => {
-  const folder = temporaryFolder("real-workers");
+/** One real worker on this machine's slots, whose Python call does what `body` says. */
+async function realPool(folder: string, body: string, cards: readonly string[], said: string[]) {
   const python = join(folder, "python");
   const script = join(folder, "worker.py");
-  const runs = join(folder, "runs");
-  await Deno.writeTextFile(
-    script,
-    callProgram(`with open(${JSON.stringify(runs)}, "a") as log: log.write("run\\n")
-if len(open(${JSON.stringify(runs)}).readlines()) == 1: time.sleep(60)
-return {"methods": []}`),
-  );
+  await Deno.writeTextFile(script, callProgram(body));
   await Deno.writeTextFile(python, `#!/bin/sh\nexec ${await plainPython()} ${script}\n`, {
     mode: 0o755,
   });
-  const devices = { slots: ALL, cards: [], machine: "here" };
-  using engine = new LocalEngine(join(folder, "books"), devices);
+  const devices = { slots: { ...ALL, gpu: cards.length }, cards, machine: "here" };
+  const engine = new LocalEngine(join(folder, "books"), devices);
   const run_folder = join(folder, "run-1");
+  const slots = { ...ONE, gpu: Math.min(1, cards.length) };
+  const say = (line: string) => said.push(line);
   const pool = new WorkerPool({
-    ...{ engine, count: 1, slots: ONE, run_folder, id: "pare-real", say: () => {} },
+    ...{ engine, count: 1, slots, run_folder, id: "pare-real", say },
     settings: {
       ...{ home: folder, offline: false, pins_folders: [], env: {}, threads: 1 },
       ...{ run_folder, study_host: Deno.hostname() },
@@ -300,12 +296,59 @@ return {"methods": []}`),
   });
   Deno.env.set("PARE_ENV_REAL", python);
   Deno.env.set("PARE_NURSERY", "0");
-  const outcome = pool.run({
-    request: { call: "describe" },
-    options: { environment: "real" },
-    timed: false,
-  });
+  return { pool, engine, run_folder };
+}
 
+const DESCRIBED = {
+  request: { call: "describe" },
+  options: { environment: "real" },
+  timed: false,
+} as const;
+
+Deno.test("a call whose card is lost runs again on another one, and that one is not given any more", async () => {
+  const folder = temporaryFolder("lost-card");
+  const [lost, runs] = [join(folder, "lost"), join(folder, "runs")];
+  const words = "Unable to determine the device handle for GPU 0000:00:04.0: GPU is lost.";
+  await Deno.writeTextFile(
+    join(folder, "nvidia-smi"),
+    `#!/bin/sh
+case "$1" in --id=*) [ -e ${lost}-\${1#--id=} ] && { echo "${words}"; exit 15; } ;; esac
+printf '0, Card\\n1, Card\\n'
+`,
+    { mode: 0o755 },
+  );
+  Deno.env.set("PATH", `${folder}:${Deno.env.get("PATH")}`);
+  const said: string[] = [];
+  const body = `card = os.environ["CUDA_VISIBLE_DEVICES"]
+with open(${JSON.stringify(runs)}, "a") as log: log.write(card + "\\n")
+if card == "0":
+    open(${JSON.stringify(lost)} + "-0", "w").close()
+    raise RuntimeError("CUDA error: unspecified launch failure")
+return {"methods": []}`;
+  const { pool, engine } = await realPool(folder, body, ["0", "1"], said);
+  const told: WorkerEvent[] = [];
+  const options = { ...DESCRIBED.options, onEvent: (event: WorkerEvent) => told.push(event) };
+  const outcome = await pool.run({ ...DESCRIBED, options });
+  assert.ok(outcome.ok, JSON.stringify(outcome));
+  assert.equal(Deno.readTextFileSync(runs), "0\n1\n");
+  assert.match(
+    said.join("\n"),
+    /worker 1 on \S+ was lost: card 0 does not answer any more; another/,
+  );
+  assert.equal(told.filter(({ event }) => event === "alert").length, 1);
+  assert.equal((await engine.capacity()).total.gpu, 1);
+  await pool.close();
+  engine[Symbol.dispose]();
+});
+
+Deno.test("a real worker that is killed in the midst of a call is replaced, and ends with its study", async () => {
+  const folder = temporaryFolder("real-workers");
+  const runs = join(folder, "runs");
+  const body = `with open(${JSON.stringify(runs)}, "a") as log: log.write("run\\n")
+if len(open(${JSON.stringify(runs)}).readlines()) == 1: time.sleep(60)
+return {"methods": []}`;
+  const { pool, engine, run_folder } = await realPool(folder, body, [], []);
+  const outcome = pool.run(DESCRIBED);
   await until("it runs", () => existsSync(runs));
   const serving = pidOf("serve_calls.ts", run_folder);
   Deno.kill(serving, "SIGKILL");
@@ -313,6 +356,7 @@ return {"methods": []}`),
   assert.ok(ended.ok, JSON.stringify(ended));
   assert.equal(Deno.readTextFileSync(runs), "run\nrun\n");
   await pool.close();
+  engine[Symbol.dispose]();
   assert.equal(existsSync(run_folder), false);
 });
 

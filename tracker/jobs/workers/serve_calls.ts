@@ -11,7 +11,7 @@ import type { Failure, Outcome } from "../../../core/mod.ts";
 import { createBackendClient } from "../../../python-backends/client.ts";
 import { readWhole } from "../../../python-backends/whole_file.ts";
 import { watchLeases } from "../attempt/lease.ts";
-import { findDevices } from "../engines/local/devices.ts";
+import { findDevices, isLost } from "../engines/local/devices.ts";
 import { Heard, pauses, type Said, say, Told, wirePaths, WorkerSettings } from "./worker_wire.ts";
 
 /** Events of a call that somebody hears; its result goes with the outcome. */
@@ -66,6 +66,11 @@ async function run({ run: call, ...asked }: Extract<Told, { run: number }>): Pro
     onLog: (log) => tell({ call, log }),
   });
   stops.delete(call);
+  // Not the call's own fault: it runs again, where another card is.
+  if (!outcome.ok && card !== null && await isLost(card)) {
+    tell({ card_lost: `card ${card} does not answer any more` });
+    Deno.exit(1);
+  }
   close(call, outcome.ok ? { ...outcome, value } : outcome);
 }
 

@@ -51,6 +51,8 @@ export class StudyWorker {
   call: PooledCall | null = null;
   /** How it stands in its engine's line. */
   state: EngineState | null = null;
+  /** Why it ended, where its card is gone; null: it has it. */
+  card_lost: string | null = null;
   #unknown_since: number | null = null;
 
   constructor(readonly place: WorkerPlace, readonly number: number, readonly attempt: number) {
@@ -122,6 +124,10 @@ export class StudyWorker {
       this.is = said.hello;
       return;
     }
+    if ("card_lost" in said) {
+      this.card_lost = said.card_lost;
+      return;
+    }
     if (said.call !== this.#calls || this.call === null) return; // of one that nobody waits for
     const { options, end } = this.call;
     if ("event" in said) options.onEvent?.(said.event);
@@ -155,9 +161,10 @@ export class StudyWorker {
   }
 
   #why(usual: string): string {
+    this.look(); // what it said before
     const said = this.state !== null && "reason" in this.state ? this.state.reason : null;
     const where = this.is === null ? "" : ` on ${this.is.host}`;
-    return `worker ${this.number}${where} was lost: ${said ?? usual}`;
+    return `worker ${this.number}${where} was lost: ${this.card_lost ?? said ?? usual}`;
   }
 
   /** Asks it to end; what it runs is stopped. */

@@ -192,8 +192,8 @@ export class WorkerPool {
   }
 
   #replace(worker: StudyWorker, why: string): void {
-    worker.look(); // what it said before
     const { call, is } = worker;
+    if (worker.card_lost !== null) this.options.engine.avoid?.(worker.folder);
     worker.call = null;
     this.#workers[this.#workers.indexOf(worker)] = new StudyWorker(
       this.options,

@@ -73,6 +73,7 @@ const SpanSaid = z.strictObject({ name: z.string(), seconds: z.number(), library
 /** What a worker says: first what it is, then of each call its events and, last, its outcome. */
 export const Said = z.union([
   z.strictObject({ hello: z.strictObject({ host: z.string(), machine: z.string() }) }),
+  z.strictObject({ card_lost: z.string().describe("why it ends: the card that it had") }),
   z.strictObject({ call: z.int(), event: WorkerEvent }),
   z.strictObject({ call: z.int(), sample: Sample }),
   z.strictObject({ call: z.int(), log: z.string() }),

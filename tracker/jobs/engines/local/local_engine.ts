@@ -64,6 +64,9 @@ export class LocalEngine implements Engine, Disposable {
   readonly here = true;
   /** Submitted here and not begun, in their order; their variables are kept nowhere else. */
   readonly #waiting = new Map<Handle, Attempt>();
+  /** Cards of what was started here, and those that are gone, until this process ends. */
+  readonly #given = new Map<Handle, readonly string[]>();
+  readonly #gone = new Set<string>();
   #looking: ReturnType<typeof setTimeout> | undefined;
   #last: Promise<unknown> = Promise.resolve();
 
@@ -75,7 +78,7 @@ export class LocalEngine implements Engine, Disposable {
   async submit(attempt: Attempt): Promise<Handle> {
     const { id, folder, slots } = attempt;
     attemptName(attempt);
-    const lacking = lacks(slots, this.devices.slots);
+    const lacking = lacks(slots, this.#slots);
     if (lacking !== null) {
       throw new EngineError(
         "refused",
@@ -144,8 +147,19 @@ export class LocalEngine implements Engine, Disposable {
     if (asked === "cancel") this.#waiting.delete(handle);
   }
 
+  avoid(handle: Handle): void {
+    for (const card of this.#given.get(handle) ?? []) this.#gone.add(card);
+  }
+
+  /** What there is, but for cards that are gone. */
+  get #slots(): Slots {
+    const { slots } = this.devices;
+    return { ...slots, gpu: slots.gpu - this.#gone.size };
+  }
+
   capacity() {
-    const { slots: total, machine } = this.devices;
+    const { machine } = this.devices;
+    const total = this.#slots;
     const taken = this.#entries().reduce((sum, { slots }) => plus(sum, slots), NO_SLOTS);
     return Promise.resolve({ total, free: minus(total, taken), largest: total, machine });
   }
@@ -213,7 +227,9 @@ export class LocalEngine implements Engine, Disposable {
   #start(attempt: Attempt): void {
     const { folder, slots } = attempt;
     const taken = new Set(this.#entries().flatMap(({ cards }) => cards));
-    const cards = this.devices.cards.filter((card) => !taken.has(card)).slice(0, slots.gpu);
+    const cards = this.devices.cards.filter((card) => !taken.has(card) && !this.#gone.has(card))
+      .slice(0, slots.gpu);
+    this.#given.set(folder, cards);
     const threads = this.#threadsFor(slots.cpu);
     // Before it begins: one who is killed between the two has its slots held too long, not given twice.
     const entry: Entry = {
