@@ -1,4 +1,4 @@
-import { defineMethod, type Facts, integer, type Support } from "../../core/mod.ts";
+import { choice, defineMethod, type Facts, integer, real, type Support } from "../../core/mod.ts";
 import {
   CACHE,
   firstReason,
@@ -9,13 +9,32 @@ import {
   TOKENS,
 } from "./_cache.ts";
 
-function evicts({ sinks, window }: { sinks: number; window: number }, facts: Facts): Support {
-  return keepsLess(sinks + window, "sinks and window keep", facts);
+interface Params {
+  readonly sinks: number;
+  readonly evicts: string;
+  readonly budget_in: string;
+  readonly window: number;
+  readonly share: number;
+}
+
+/** Tokens of a prompt of so many that a head keeps. */
+function keptOf({ sinks, budget_in, window, share }: Params, tokens: number): number {
+  return budget_in === "tokens" ? sinks + window : Math.max(sinks + 1, Math.floor(share * tokens));
+}
+
+function accepts(params: Params, facts: Facts): Support {
+  if (params.budget_in === "share" && params.evicts === "each_token") {
+    const reason = "how long a prompt is, is known at its end: a share of it is kept by " +
+      "evicts after_prompt";
+    return { ok: false, reason };
+  }
+  return keepsLess(keptOf(params, facts.model.context_length), "sinks and window keep", facts);
 }
 
 /**
  * Attention sinks and a window (StreamingLLM, Xiao et al. 2024). Keys keep the rotation of their place
- * in the text, where the paper counts places within the cache: `cache/policy.py` says why.
+ * in the text, where the paper counts places within the cache: `cache/policy.py` says why. KVCache-Factory
+ * and kvpress read the prompt in full and cut it at its end, which is `evicts: after_prompt`.
  */
 export default defineMethod({
   ...CACHE,
@@ -35,16 +54,45 @@ export default defineMethod({
       unit: "tokens",
       log: true,
       description: "Latest tokens that a token sees, itself included",
+      only_where: { knob: "budget_in", is: ["tokens"] },
+    }),
+    evicts: choice(["each_token", "after_prompt"], {
+      default: "each_token",
+      unit: "name",
+      description:
+        "When tokens are let go of: within the prompt too, as if it were read token by token, or once after it was read in full",
+      aliases: ["decoding"],
+    }),
+    budget_in: choice(["tokens", "share"], {
+      default: "tokens",
+      unit: "name",
+      description:
+        "Whether the window is a number of tokens, or sinks and window a share of each prompt",
+      only_where: { knob: "evicts", is: ["after_prompt"] },
+    }),
+    share: real({
+      minimum: 0.01,
+      maximum: 0.99,
+      default: 0.25,
+      unit: "share of the prompt",
+      description: "Share of a prompt's tokens that a head keeps, sinks included",
+      only_where: { knob: "budget_in", is: ["share"] },
     }),
   },
-  leaves: ({ sinks, window }, facts) => {
-    const kept = sinks + window;
-    return leavesCache(facts, { kept_tokens: { mean: kept, most: kept } });
+  leaves: (params, facts) => {
+    const kept = keptOf(params, facts.model.context_length);
+    return leavesCache(facts, {
+      kept_tokens: { mean: kept, most: kept },
+      ...(params.evicts === "each_token" ? {} : { evict_after: "context" as const }),
+    });
   },
-  keeps: ({ sinks, window }, tokens) => ({ tokens: Math.min(tokens, sinks + window), copies: 1 }),
-  label: ({ sinks, window }) => [`${sinks}+${window}`],
+  keeps: (params, tokens) => ({ tokens: Math.min(tokens, keptOf(params, tokens)), copies: 1 }),
+  label: ({ sinks, evicts, budget_in, window, share }) => [
+    budget_in === "share" ? `${Math.round(100 * share)}%` : `${sinks}+${window}`,
+    ...(evicts === "each_token" ? [] : ["read whole"]),
+  ],
   hint: (about) => about === "quality" ? "Take a longer window" : "Take a shorter window",
-  accepts: evicts,
+  accepts,
   auto: (facts) => ({
     sinks: { value: 4, reason: "the paper's: more change little, fewer cost much" },
     window: {
@@ -54,18 +102,17 @@ export default defineMethod({
   }),
   seed: (boldness, facts) => ({ sinks: 4, window: firstTokens(facts, boldness) }),
   keeping(budget, set) {
+    const given = typeof set?.sinks === "number" ? set.sinks : null;
     if (budget < 1) {
-      return {
-        refused: "its window is a number of tokens: give budgets in tokens, or leave it out",
-      };
+      return { sinks: given ?? 4, evicts: "after_prompt", budget_in: "share", share: budget };
     }
     const least = Math.max(0, Math.min(4, budget - TOKENS.minimum)); // a window has a least length
-    const sinks = typeof set?.sinks === "number" ? set.sinks : least;
+    const sinks = given ?? least;
     return { sinks, window: budget - sinks };
   },
   next: (params, finding, facts) => {
-    const window = otherTokens(params.window, finding);
-    return window !== null && evicts({ ...params, window }, facts).ok
+    const window = params.budget_in === "tokens" ? otherTokens(params.window, finding) : null;
+    return window !== null && accepts({ ...params, window }, facts).ok
       ? { ...params, window }
       : null;
   },

@@ -150,6 +150,21 @@ Deno.test("codes are of what stays after a prompt; their bits go up and down fro
   assert.equal(kvQuant.next({ ...knobs, code_bits: 4 }, "lost", facts), null);
 });
 
+Deno.test("streaming keeps a share of a prompt that is read in full, as its length is known at its end", () => {
+  assert.match(
+    reason("streaming", { budget_in: "share", share: 0.5 }),
+    /^how long a prompt is, is known at its end: a share of it is kept by evicts after_prompt$/,
+  );
+  const whole = params("streaming", { evicts: "after_prompt", sinks: 4, window: 60 });
+  assert.deepEqual(streaming.leaves(whole, facts).model.cache!.evict_after, "context");
+  assert.deepEqual(streaming.label!(whole), ["4+60", "read whole"]);
+  const share = params("streaming", { ...streaming.keeping!(0.25) as Action["params"] });
+  assert.deepEqual(streaming.keeps!(share, 100, facts), { tokens: 25, copies: 1 });
+  assert.deepEqual(streaming.label!(share), ["25%", "read whole"]);
+  const bare = params("streaming", { window: 60 });
+  assert.equal(streaming.leaves(bare, facts).model.cache!.evict_after, undefined);
+});
+
 Deno.test("a sweep's budget is what a method keeps, in tokens and as a share", () => {
   const kept = (name: string, budget: number) => {
     const { method } = entries.find((one) => one.method.name === name)!;
@@ -164,9 +179,8 @@ Deno.test("a sweep's budget is what a method keeps, in tokens and as a share", (
     for (const budget of [16, 64, 512]) {
       if (name !== "kvpress") assert.equal(kept(name, budget), budget, name);
     }
-    if (name !== "streaming") assert.equal(kept(name, 0.25), 512, name);
+    assert.equal(kept(name, 0.25), 512, name);
   }
-  assert.match(String(kept("streaming", 0.25)), /give budgets in tokens/);
   assert.match(String(kept("kvpress", 64)), /give budgets below 1/);
   assert.equal(kept("kv_quant", 64), "it has no budget");
 });

@@ -91,6 +91,7 @@ def test_budgets_of_a_pyramid_sum_to_layers_times_the_budget() -> None:
     assert line(100, 4000, 20, 5) == [195, 148, 100, 52, 5]
 
 
+READ_WHOLE = {"evicts": "after_prompt"}
 EXPECTED = {"budget": 40, "sinks": 4, "window": 0}
 PRESSES = [
     ("tova 60", "tova", {**BUDGET, **ONCE, "budget": 60, "sinks": 0, "window": 1}),
@@ -104,6 +105,8 @@ PRESSES = [
     ),
     ("expected_attention 40 epsilon", "expected_attention", {**EXPECTED, "epsilon": 0.02}),
     ("streaming 4 56", "streaming", {"sinks": 4, "window": 56}),
+    ("streaming 4 56", "streaming", {"sinks": 4, "window": 56, **READ_WHOLE}),
+    ("streaming 4 56", "streaming", {"budget_in": "share", "share": 0.5, **READ_WHOLE}),
 ]
 
 

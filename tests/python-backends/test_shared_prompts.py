@@ -231,8 +231,9 @@ def every_policy(folder: Path) -> dict[str, Path]:
         values = {one: knob.default for one, knob in declaration(module.Params).items()}
         small = {"budget": 20, "window": 4, "residual": 8}
         values |= {one: value for one, value in small.items() if one in values}
-        # One reads a prompt in its own way, one in an environment of its own.
-        if name not in ("streaming", "kvpress"):
+        # One reads a prompt in its own way where it is not told, one in an environment of its own.
+        values |= {"evicts": "after_prompt", "window": 16} if name == "streaming" else {}
+        if name != "kvpress":
             found[name] = folder / name
             write_setting(Setting("kv_cache", name, values, PARENT), folder / name)
     return found
@@ -243,7 +244,7 @@ def test_every_method_says_the_same_beside_others_as_alone(
 ) -> None:
     _, choices = choice_task(tmp_path)
     settings = every_policy(tmp_path / "settings")
-    assert len(settings) >= 8
+    assert len(settings) >= 9
     answers = {name: tmp_path / "together" / f"{name}.jsonl" for name in settings}
 
     def run(name: str, **more: Any) -> list[dict[str, Any]]:
