@@ -4,7 +4,7 @@ import type { Facts } from "../../schemas/facts.ts";
 import { checkStrategy } from "../../strategies/compatibility.ts";
 import { type AgentMethod, resolveActions } from "../../strategies/resolve_action.ts";
 import { strategyKey } from "../../strategies/strategy_names.ts";
-import type { SweepPlan } from "./plan.ts";
+import { type SweepPlan, sweptMethods } from "./plan.ts";
 
 /** The agent whose methods a plan names by their names alone. */
 const CACHES = "kv_cache";
@@ -27,7 +27,7 @@ export type Cell = readonly Action[];
 export function cellsOf(plan: SweepPlan, methods: readonly AgentMethod[], facts: Facts): Cell[] {
   const found = new Map<string, Cell>();
   for (const before of plan.weights) {
-    for (const word of plan.methods) {
+    for (const word of sweptMethods(plan)) {
       const entry = cacheMethod(word, methods);
       for (const budget of plan.budgets) {
         const cell = [...before, { ...namedMethod(word), params: paramsOf(entry, budget, plan) }];
@@ -73,11 +73,13 @@ function paramsOf(
   return { ...own, ...kept };
 }
 
-function requireSetKnobs({ set, methods: words }: SweepPlan, methods: readonly AgentMethod[]) {
-  const knobs = new Set(words.flatMap((word) => {
-    return Object.keys(cacheMethod(word, methods).method.knobs);
-  }));
-  const stranger = Object.keys(set).find((name) => !knobs.has(name));
+function requireSetKnobs(plan: SweepPlan, methods: readonly AgentMethod[]) {
+  const knobs = new Set(
+    sweptMethods(plan).flatMap((word) => {
+      return Object.keys(cacheMethod(word, methods).method.knobs);
+    }),
+  );
+  const stranger = Object.keys(plan.set).find((name) => !knobs.has(name));
   if (stranger !== undefined) {
     throw new UsageError(unknownName("knob of these methods", stranger, [...knobs]));
   }

@@ -8,7 +8,7 @@ import { checkHeldAtAll } from "../../strategies/held_methods.ts";
 import { defineKind, TRIALS_SHOWN } from "../run_kind.ts";
 import { cacheMethod, cellsOf, namedMethod } from "./cells.ts";
 import { SWEEP_NEEDS } from "./needs.ts";
-import { SweepPlan } from "./plan.ts";
+import { SweepPlan, sweptMethods } from "./plan.ts";
 import { openSweep, runSweep } from "./run_sweep.ts";
 
 /** What an answer about caches is told in, where the document asks for no other front. */
@@ -32,9 +32,9 @@ export const sweep = defineKind("sweep", plan, {
   choose: recommend,
 });
 
-function asked({ methods, weights }: SweepPlan) {
-  const named = methods.map((word) => ({ ...namedMethod(word), params: {} }));
-  return [...weights.flat(), ...named].map((action) => ({ action, raised: [] }));
+function asked(plan: SweepPlan) {
+  const named = sweptMethods(plan).map((word) => ({ ...namedMethod(word), params: {} }));
+  return [...plan.weights.flat(), ...named].map((action) => ({ action, raised: [] }));
 }
 
 /** Its cells are checked before anything is written. */
@@ -45,7 +45,7 @@ function sweepSpec(
   plugins: SpecPlugins,
 ): Spec {
   cellsOf(cells, plugins.methods, facts);
-  const entries = cells.methods.map((word) => cacheMethod(word, plugins.methods));
+  const entries = sweptMethods(cells).map((word) => cacheMethod(word, plugins.methods));
   const able = plugins.runtimes.filter((one) =>
     entries.every((entry) => checkHeldAtAll(one, entry, facts).ok)
   );

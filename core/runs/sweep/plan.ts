@@ -1,11 +1,15 @@
 import { z } from "zod";
+import { UsageError } from "../../errors.ts";
 import { Action, KnobValue } from "../../schemas/action.ts";
 
 /** Tokens of a prompt that a head keeps, or the share of them. */
-const Budget = z.union([
-  z.int().min(1).describe("tokens"),
-  z.number().gt(0).lt(1).describe("share of a prompt"),
-]);
+const Budget = z.number().positive().refine(
+  (budget) => budget < 1 || Number.isSafeInteger(budget),
+  "a budget is a whole number of tokens, or below 1 the share of a prompt",
+);
+
+/** The whole cache, which papers list among the methods: the baseline of every sweep is it. */
+const REFERENCE = "full";
 
 /** What a sweep crosses: every method with every budget, on every one of its weights. */
 export const SweepPlan = z.strictObject({
@@ -24,3 +28,12 @@ export const SweepPlan = z.strictObject({
   ),
 });
 export type SweepPlan = z.infer<typeof SweepPlan>;
+
+/** The methods that a plan crosses with its budgets. @throws UsageError where it has none */
+export function sweptMethods({ methods }: SweepPlan): string[] {
+  const swept = methods.filter((word) => word !== REFERENCE);
+  if (swept.length > 0) return swept;
+  throw new UsageError(
+    `Cannot sweep ${REFERENCE} alone: it is the baseline of every sweep; name a method beside it`,
+  );
+}

@@ -53,6 +53,13 @@ Deno.test("a sweep's cells are weights by methods by budgets, and one of a metho
   ]);
 });
 
+Deno.test("the whole cache among a sweep's methods is its baseline, and no cell", () => {
+  const cells = (methods: string[]) => cellsOf(plan({ methods, budgets: [4] }), known, facts);
+  assert.deepEqual(cells(["full", "choose"]), cells(["choose"]));
+  const odd = SweepPlan.safeParse({ methods: ["choose"], budgets: [1.5] });
+  assert.match(odd.error!.message, /a whole number of tokens, or below 1 the share of a prompt/);
+});
+
 Deno.test("what a sweep cannot run is refused before anything is begun, in a sentence", () => {
   const refused = (given: object, message: RegExp) =>
     assert.throws(
@@ -62,6 +69,7 @@ Deno.test("what a sweep cannot run is refused before anything is begun, in a sen
   refused({ methods: ["chose"] }, /^Unknown method of the cache "chose". Did you mean "choose"\?/);
   refused({ methods: ["shrinking/round"] }, /^Unknown method of the cache/);
   refused({ budgets: [0.5] }, /^Cannot sweep choose with a budget of 50 % as it keeps no share$/);
+  refused({ methods: ["full"] }, /^Cannot sweep full alone: it is the baseline of every sweep/);
   refused({ set: { bitz: 3 } }, /^Unknown knob of these methods "bitz". Did you mean "bits"\?/);
 });
 
