@@ -19,11 +19,16 @@ export function strategyKey(
 
 type Named = Pick<ResolvedAction, "method" | "label" | "title">;
 
+/** A word of a label as a part of a name; numbers that it adds stay apart: `4+28` is `4-28`. */
+const namePart = (word: string): string =>
+  word.toLowerCase().replace(/[^a-z0-9.+]+/g, "").replace(/(?<=\d)\+(?=\d)/g, "-")
+    .replaceAll("+", "");
+
 /** Method and what its label says of the parameters: `rtn-embedding-8bit`; or its title. */
 function actionWords({ method, label = [], title }: Named): string {
   if (title !== undefined) return title.replace(/[^A-Za-z0-9._-]+/g, "-");
   const name = method.toLowerCase().replace(/[^a-z0-9]+/g, "-");
-  return [name, ...label.map((word) => word.toLowerCase().replace(/[^a-z0-9.]+/g, ""))].join("-");
+  return [name, ...label.map(namePart)].join("-");
 }
 
 /** What a trial is called within its study, such as `t03`. */

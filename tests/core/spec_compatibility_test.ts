@@ -184,6 +184,7 @@ Deno.test("readableId() shows the method and the words of its label", () => {
   assert.equal(readableId(3, actions), "s03-solve-4bit-g64+round-embedding-8bit-g64");
   assert.equal(readableId(12, resolved(["octet"])), "s12-octet");
   assert.equal(readableId(7, [{ method: "mixed", label: ["4.25-bit"] }]), "s07-mixed-4.25bit");
+  assert.equal(readableId(8, [{ method: "kept", label: ["4+28"] }]), "s08-kept-4-28");
   const channel = { method: "round_to/nearest", label: ["8-bit", "a channel"] };
   assert.equal(readableId(120, [channel]), "s120-round-to-nearest-8bit-achannel");
 });
