@@ -133,6 +133,7 @@ export type { RunNeeds } from "./contract/run_needs.ts";
 export { KINDS } from "./runs/kinds.ts";
 export * from "./runs/request.ts";
 export * from "./runs/run_kind.ts";
+export { FULL_CACHE } from "./runs/sweep/plan.ts";
 export { ledgerOf } from "./runs/stages/choice.ts";
 export { stagesPlan } from "./runs/stages/kind.ts";
 export * from "./schemas/rules.ts";

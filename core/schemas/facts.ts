@@ -155,6 +155,7 @@ export const DeviceFacts = z.strictObject({
     "of the processor, as its kernel names them, those that multiply vectors, integers or 16-bit floats; " +
       "absent: in old records",
   ),
+  python_version: z.string().optional().describe("of its workers; absent: in old records"),
   torch_version: z.string(),
   torch_build: z.enum(["cpu", "cuda", "rocm"]),
   energy_reader: z.enum(["nvml-counter", "nvml-power", "rapl", "estimate"]),

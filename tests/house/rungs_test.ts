@@ -18,7 +18,7 @@ const ALLOWED: Record<string, string> = {
   "tracker/store/index/schema/views/stage_comparison.sql": "the last rung's trial comes first",
   "python-backends/pare_backends/measuring/speed_figures.py": "what is timed is of no sample",
   "plugins/finetuning/full.ts": "full fine-tuning is called so",
-  "tracker/show/sweep/result_table.ts": "papers call the whole cache so",
+  "core/runs/sweep/plan.ts": "papers call the whole cache so",
   "plugins/evaluation/generations/mbpp.ts": "MBPP calls its data so",
 };
 

@@ -161,6 +161,8 @@ Deno.test("a sweep asks each prompt once of all its cells, and leaves results as
     assert.equal(summary.hyperparameters.window, 8);
     assert.equal(summary.experiment_id, `${study.study_id}/t01`);
     assert.equal(summary.environment.torch, "2.13.0");
+    assert.match(summary.environment.python, /^3\.\d+\.\d+$/);
+    assert.equal(summary.budget, 32);
     const predictions = JSON.parse(await at("snapkv_tiny_32/custom_text/predictions.json"));
     assert.ok(predictions.length >= 4 && predictions[0].kept_tokens === 32);
     const figure = trials[1]!.measurements.findLast(({ metric }) => metric === "perplexity")!;

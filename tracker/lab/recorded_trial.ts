@@ -149,6 +149,7 @@ export async function recordedStudy(
       device: device.device_name,
       cores: String(device.cores),
       platform: device.platform,
+      ...(device.python_version === undefined ? {} : { python: device.python_version }),
       torch: `${device.torch_version} ${device.torch_build}`,
     },
     recommended: closed?.type === "study_closed" ? closed.recommended : null,

@@ -9,7 +9,7 @@ const Budget = z.number().positive().refine(
 );
 
 /** The whole cache, which papers list among the methods: the baseline of every sweep is it. */
-const REFERENCE = "full";
+export const FULL_CACHE = "full";
 
 /** What a sweep crosses: every method with every budget, on every one of its weights. */
 export const SweepPlan = z.strictObject({
@@ -31,9 +31,9 @@ export type SweepPlan = z.infer<typeof SweepPlan>;
 
 /** The methods that a plan crosses with its budgets. @throws UsageError where it has none */
 export function sweptMethods({ methods }: SweepPlan): string[] {
-  const swept = methods.filter((word) => word !== REFERENCE);
+  const swept = methods.filter((word) => word !== FULL_CACHE);
   if (swept.length > 0) return swept;
   throw new UsageError(
-    `Cannot sweep ${REFERENCE} alone: it is the baseline of every sweep; name a method beside it`,
+    `Cannot sweep ${FULL_CACHE} alone: it is the baseline of every sweep; name a method beside it`,
   );
 }

@@ -57,6 +57,7 @@ def run(request: Request, report: Report) -> dict[str, Any]:
         "free_disk_gb": free_disk_bytes(Path(request.disk_path)) / GB,
         "bf16": bool(torch.cuda.is_bf16_supported()) if cuda else bool(BF16_FLAGS & cpu_flags()),
         "instructions": sorted(INSTRUCTIONS & cpu_flags()),
+        "python_version": platform.python_version(),
         "torch_version": torch.__version__ if torch is not None else "none",
         "torch_build": torch_build(torch),
         "energy_reader": reader_name("cuda" if cuda else "cpu"),

@@ -1,4 +1,5 @@
 import {
+  FULL_CACHE,
   holm,
   pairBySample,
   pairedBootstrap,
@@ -7,12 +8,7 @@ import {
   type SampleResult,
   streamRandom,
 } from "../../../core/mod.ts";
-import {
-  ENDLESS,
-  FULL_CACHE,
-  type ResultRow,
-  type ResultTable,
-} from "../../show/sweep/result_table.ts";
+import { ENDLESS, type ResultRow, type ResultTable } from "../../show/sweep/result_table.ts";
 
 /** Samples of a trial's full evaluation, by trial. */
 export type SamplesByTrial = ReadonlyMap<string, readonly SampleResult[]>;

@@ -1,6 +1,6 @@
-import { FULL, type SampleResult } from "../../../core/mod.ts";
+import { FULL, FULL_CACHE, type SampleResult } from "../../../core/mod.ts";
 import type { RecordedStudy, RecordedTrial } from "../../lab/recorded_trial.ts";
-import { FULL_CACHE, type ResultRow, type ResultTable } from "../../show/sweep/result_table.ts";
+import { ENDLESS, type ResultRow, type ResultTable } from "../../show/sweep/result_table.ts";
 import { resultsMarkdown } from "../../show/sweep/results_markdown.ts";
 import type { StudyView } from "../../show/view/study_view.ts";
 import { comparedRows, type SamplesByTrial, verdictOn } from "./compared_rows.ts";
@@ -70,6 +70,12 @@ function metricsOf(trial: RecordedTrial | undefined, task: string): Record<strin
   return Object.fromEntries(rows.map(({ metric, value }) => [metric, value]));
 }
 
+/** Tokens, or the share of a prompt; null: all are kept. */
+function budgetNumber({ budget }: ResultRow): number | null {
+  if (budget === ENDLESS) return null;
+  return budget.endsWith("%") ? Number(budget.slice(0, -1)) / 100 : Number(budget);
+}
+
 function summaryOf(sources: ResultSources, row: ResultRow, samples: readonly SampleResult[]) {
   const { view, table } = sources;
   const trial = trialOf(sources, row);
@@ -80,7 +86,7 @@ function summaryOf(sources: ResultSources, row: ResultRow, samples: readonly Sam
   return {
     method: row.method,
     model: view.request.model_name,
-    budget: row.method === FULL_CACHE ? null : row.budget,
+    budget: budgetNumber(row),
     timestamp: opened.started_at,
     hyperparameters: action?.params ?? {},
     results: Object.fromEntries(table.tasks.map(({ task }) => [task, metricsOf(trial, task)])),

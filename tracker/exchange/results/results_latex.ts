@@ -1,7 +1,7 @@
+import { FULL_CACHE } from "../../../core/mod.ts";
 import {
   bestRows,
   ENDLESS,
-  FULL_CACHE,
   type ResultRow,
   type ResultTable,
   shownValue,
@@ -69,8 +69,10 @@ export function resultsLatex(
     : ` The full cache is not told from guessing on ${untold.map(escapeTex).join(", ")}.`;
   const marked = compared.length === 0
     ? ""
-    : (lacking.length === 0 ? " A star: better than every other method of the budget;" : "") +
-      " An arrow: worse than the full cache (paired $t$ and paired bootstrap, Holm over benchmarks, $p < 0.05$).";
+    : (lacking.length === 0
+      ? " A star: better than every other method of the budget; an arrow"
+      : " An arrow") +
+      ": worse than the full cache (paired $t$ and paired bootstrap, Holm over benchmarks, $p < 0.05$).";
   const told = verdict === null ? "" : ` ${escapeTex(verdict)}`;
   return fittedTable({
     caption: `${escapeTex(model)}: cache policies by budget, the best of each budget in bold.` +

@@ -1,5 +1,5 @@
-import type { SampleResult } from "../../../core/mod.ts";
-import { FULL_CACHE, type ResultTable, type ResultTask } from "../../show/sweep/result_table.ts";
+import { FULL_CACHE, type SampleResult } from "../../../core/mod.ts";
+import type { ResultTable, ResultTask } from "../../show/sweep/result_table.ts";
 import { formatCsv } from "../../store/query/printed_answer.ts";
 import { bytes, duration } from "../../show/view/number_text.ts";
 import type { StudyView } from "../../show/view/study_view.ts";

@@ -1,6 +1,7 @@
 import {
   type Comparable,
   FULL,
+  FULL_CACHE,
   isShare,
   mayBeGuessing,
   type Measurement,
@@ -62,7 +63,6 @@ export interface ResultTable {
   readonly lacking: readonly string[];
 }
 
-export const FULL_CACHE = "full";
 export const ENDLESS = "∞";
 /** With which a new policy is compared, beside the full cache. */
 const EXPECTED = ["streaming", "h2o", "snapkv", "pyramidkv"] as const;

@@ -1,11 +1,6 @@
+import { FULL_CACHE } from "../../../core/mod.ts";
 import { bytes } from "../view/number_text.ts";
-import {
-  bestRows,
-  FULL_CACHE,
-  type ResultRow,
-  type ResultTable,
-  shownValue,
-} from "./result_table.ts";
+import { bestRows, type ResultRow, type ResultTable, shownValue } from "./result_table.ts";
 
 /** Lines that say how the table is to be read, a sentence each. `best`: how the best of a budget is marked. */
 export function resultNotes(
