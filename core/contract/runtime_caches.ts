@@ -2,9 +2,11 @@ import type { KnobValue } from "../schemas/action.ts";
 import { unknownName, UsageError } from "../errors.ts";
 import { type Knobs, type ParamsOf, resolvedSchema, type SomeParamsOf } from "./knobs.ts";
 
-/** How a runtime keeps keys and values where that can be set: its Python half is `caches.py`. */
+/** How a runtime keeps and computes keys and values where that can be set: its Python half is `caches.py`. */
 export interface RuntimeCaches<K extends Knobs = Knobs> {
   readonly knobs: K;
+  /** Whether it lets go of tokens after a prompt: a text that is given shows nothing of that. */
+  readonly forgets: boolean;
   /** What is measured where nobody names any. The first keeps everything: others are held against it. */
   readonly settings: Readonly<Record<string, SomeParamsOf<K>>>;
   /** Why these values fit neither each other nor the runtime, as the end of a sentence; null: they do. */

@@ -1,8 +1,12 @@
 import {
   type Change,
+  choice,
+  defineCaches,
   defineRuntime,
   type Facts,
+  flag,
   type HeldPart,
+  integer,
   type Support,
 } from "../../core/mod.ts";
 import { isAdapter } from "../forms/adapter.ts";
@@ -15,6 +19,47 @@ const BLOCK = 32;
 const OFFSET_BITS = 4;
 const SCALE_BITS = 16;
 const FLOAT_BYTES = 2;
+const MOST_THREADS = 1024;
+
+/** What its own programs are told by -ctk and -ctv, -fa, -t and --no-repack. */
+const caches = defineCaches({
+  forgets: false,
+  knobs: {
+    kv_precision: choice(["f32", "f16", "q8_0"], {
+      default: "f32",
+      unit: "type",
+      description: "Keys and values are stored so; q8_0 are integers of 8 bits in blocks of 32",
+      aliases: ["cache_type_k"],
+    }),
+    flash_attention: flag({
+      default: false,
+      description: "Whether attention is computed block by block, with no matrix of scores",
+    }),
+    threads: integer({
+      minimum: 0,
+      maximum: MOST_THREADS,
+      default: 0,
+      unit: "threads",
+      description: "Compute side by side; 0 = all that a call has",
+    }),
+    repack: flag({
+      default: true,
+      description: "Whether packed weights are laid out anew for this processor as they are loaded",
+    }),
+  },
+  settings: {
+    full_f32: {},
+    full_f16: { kv_precision: "f16" },
+    flash_f16: { kv_precision: "f16", flash_attention: true },
+    flash_q8_0: { kv_precision: "q8_0", flash_attention: true },
+    one_thread: { threads: 1 },
+    not_repacked: { repack: false },
+  },
+  refuses: ({ kv_precision, flash_attention }) =>
+    kv_precision === "q8_0" && !flash_attention
+      ? "values in q8_0 are read by flash attention alone: set flash_attention too"
+      : null,
+});
 
 function supports(facts: Facts): Support {
   const { device } = facts;
@@ -69,6 +114,7 @@ export default defineRuntime({
     "rows; its own blocks as they are; inputs rounded to 8 bits in groups of 32 or 256; floats, " +
     "pruned and decoded ones too, as float16",
   holds,
+  caches,
   skips: ({ form }) => form !== null && isGgml(form),
   reads,
   // Its numerics are not those of the evaluation: where nothing was timed, others come first.

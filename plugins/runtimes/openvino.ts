@@ -1,8 +1,12 @@
 import {
   type Change,
+  choice,
+  defineCaches,
   defineRuntime,
   type Facts,
+  flag,
   type HeldPart,
+  integer,
   type Support,
 } from "../../core/mod.ts";
 import { isAdapter } from "../forms/adapter.ts";
@@ -32,6 +36,53 @@ const EXPORTED = [
 const FLOAT_BYTES = 4;
 const STORED_SCALE_BYTES = 2;
 const LEAST_BITS = 4;
+const MOST_THREADS = 1024;
+const AS_THE_ARTIFACT = -1;
+
+const caches = defineCaches({
+  forgets: false,
+  knobs: {
+    kv_precision: choice(["f32", "f16", "u8"], {
+      default: "f32",
+      unit: "type",
+      description: "Keys and values are stored so",
+    }),
+    inference_precision: choice(["f32", "bf16"], {
+      default: "f32",
+      unit: "type",
+      description: "Floats are computed so",
+    }),
+    input_group: choice([AS_THE_ARTIFACT, 0, 32, 64, 128], {
+      default: AS_THE_ARTIFACT,
+      unit: "features",
+      description:
+        "Inputs of packed weights share a scale of 8 bits in groups of so many; 0 = they " +
+        "stay floats, -1 = as the artifact says",
+    }),
+    threads: integer({
+      minimum: 0,
+      maximum: MOST_THREADS,
+      default: 0,
+      unit: "threads",
+      description: "Compute side by side; 0 = all that a call has",
+    }),
+    pinning: flag({
+      default: true,
+      description: "Whether each thread stays on a core of its own",
+      aliases: ["enable_cpu_pinning"],
+    }),
+  },
+  settings: {
+    full_f32: {},
+    full_f16: { kv_precision: "f16" },
+    full_u8: { kv_precision: "u8" },
+    inputs_32: { input_group: 32 },
+    bf16: { inference_precision: "bf16" },
+    one_thread: { threads: 1 },
+    not_pinned: { pinning: false },
+  },
+  refuses: () => null,
+});
 
 function supports({ model, device }: Facts): Support {
   if (device.device !== "cpu") {
@@ -81,5 +132,6 @@ export default defineRuntime({
     "too, as float32, a model of floats alone in bfloat16 where that is faster",
   holds,
   reads,
+  caches,
   preference: 100,
 });

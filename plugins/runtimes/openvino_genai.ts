@@ -21,6 +21,7 @@ const TRISHAPE = { knob: "sparse_prefill", is: ["trishape"] } as const;
 const SIZES = ["start_size", "recent_size", "max_cache_size"] as const;
 
 const caches = defineCaches({
+  forgets: true,
   knobs: {
     kv_precision: choice(["f32", "f16", "u8"], {
       default: "f16",

@@ -23,7 +23,7 @@ Deno.test("Python has every knob's default and range from its declaration", asyn
     ...methods.map(({ agent, method }) => [`${agent}/${method.name}`, method.knobs] as const),
     // Of a runtime's cache: `setting.py` of its folder.
     ...runtimes.flatMap(({ name, caches }) =>
-      caches === undefined ? [] : [[`${name}/setting`, caches.knobs] as const]
+      caches === undefined ? [] : [[`${name.replaceAll(".", "_")}/setting`, caches.knobs] as const]
     ),
   ].map(([name, knobs]) => [name, describedKnobs(knobs)] as const);
   const declared = Object.fromEntries(entries.toSorted(([a], [b]) => a < b ? -1 : 1));

@@ -186,6 +186,23 @@ Deno.test("a cache's setting has a value for every knob, and what fits none is a
   assert.throws(() => namedCache(caches, "full_u9"), /Did you mean "full_u8"/);
 });
 
+Deno.test("llama.cpp and openvino have settings too, and the first is what trials are timed with", () => {
+  for (const { name, caches } of [llama, openvino]) {
+    assert.ok(caches !== undefined && !caches.forgets, name);
+    const [first] = Object.keys(caches.settings);
+    for (const [setting, given] of Object.entries(caches.settings)) {
+      const { params } = resolveCache(caches, setting, given as Record<string, KnobValue>);
+      assert.equal(params["kv_precision"] === "f32", !/_(f16|q8_0|u8)$/.test(setting), setting);
+    }
+    assert.deepEqual(caches.settings[first!], {}, name);
+  }
+  assert.ok(genai.caches?.forgets);
+  assert.throws(
+    () => resolveCache(llama.caches!, "mine", { kv_precision: "q8_0" }),
+    /values in q8_0 are read by flash attention alone: set flash_attention too/,
+  );
+});
+
 Deno.test("vllm runs only where it is asked for; llama.cpp is second to OpenVINO where none was timed", () => {
   assert.ok(vllm.preference < transformers.preference);
   assert.ok(llama.preference > transformers.preference && llama.preference < openvino.preference);

@@ -45,15 +45,20 @@ interface Scored {
   readonly samples: readonly SampleResult[];
 }
 
-/** What of a study's benchmarks may be scored: a text that is given is read with nothing let go of. */
+/** What of a study's benchmarks may be scored: where tokens are let go of, what is generated alone, as a text that
+ * is given is read whole. */
 export async function tasksToScore(
   session: SessionInput,
   store: Store,
-  { samples, ...options }: Watched & { readonly samples?: number },
+  { samples, forgets, ...options }: Watched & {
+    readonly samples?: number;
+    readonly forgets: boolean;
+  },
 ): Promise<TasksToScore> {
   const { ready } = await preparedText(session, store, options);
   const { registry } = session.tools;
   const tasks = ready.tasks.filter(({ task, window_tokens, definition }) => {
+    if (!forgets) return true;
     const known = registry.tasks.find(({ name }) => name === task);
     const generates = known?.generates;
     return isGenerated({ window_tokens, definition, ...(generates && { generates }) });

@@ -26,7 +26,7 @@ import type { SessionInput } from "./start_study.ts";
 
 /** What `study.caches()` may be told. */
 export interface CachesOptions extends Watched {
-  /** One whose cache can be set; default: the first that there is. */
+  /** One whose cache can be set; default: the first that lets go of tokens. */
   readonly runtime?: string;
   /** A trial, whose weights are measured, without a policy of torch's; default: the original. */
   readonly trial?: string;
@@ -70,7 +70,10 @@ type WithCaches = Runtime & { readonly caches: RuntimeCaches };
 /** The runtime whose cache is set. */
 function runtimeOf(runtimes: readonly Runtime[], name: string | undefined): WithCaches {
   const able = runtimes.filter((one): one is WithCaches => one.caches !== undefined);
-  const found = name === undefined ? able[0] : able.find((one) => one.name === name);
+  // Where nobody names one, the one that lets go of tokens: it has the most to tell.
+  const found = name === undefined
+    ? able.find(({ caches }) => caches.forgets) ?? able[0]
+    : able.find((one) => one.name === name);
   if (found !== undefined) return found;
   const names = able.map((one) => one.name);
   if (runtimes.some((one) => one.name === name)) {
@@ -102,7 +105,7 @@ function settingsOf(
 export function checkedCaches(
   runtimes: readonly Runtime[],
   { runtime: name, settings }: Pick<CachesOptions, "runtime" | "settings">,
-): { runtime: Runtime; settings: CacheSetting[] } {
+): { runtime: WithCaches; settings: CacheSetting[] } {
   const runtime = runtimeOf(runtimes, name);
   return { runtime, settings: settingsOf(runtime.caches, settings) };
 }
@@ -171,7 +174,9 @@ export async function studyCaches(
   const { store } = inUse;
   const artifact = await artifactOf(session, store, options.trial);
   const runner = runnerBeside(session, store, options);
-  const tasks = options.scores === true ? await tasksToScore(session, store, options) : null;
+  const tasks = options.scores === true
+    ? await tasksToScore(session, store, { ...options, forgets: runtime.caches.forgets })
+    : null;
   const scratch = await mkdtemp(join(tmpdir(), "pare-caches-"));
   try {
     const place = { workshop: tools, runner, trial_id: "setup", runtime, precision: undefined };

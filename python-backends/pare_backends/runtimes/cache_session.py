@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
+from types import TracebackType
 from typing import Any, Protocol
 
 import numpy as np
@@ -50,3 +52,46 @@ class Caches(AbstractContextManager["Caches"], Protocol):
     def open(self, values: Mapping[str, Any], tokens: int) -> CacheSession:
         """tokens: of the longest prompt with what is generated after it"""
         ...
+
+
+class DecodedCache(ABC):
+    """The part of `CacheSession` that follows from a decoder which gives logits."""
+
+    _token: int
+
+    @abstractmethod
+    def _reset(self) -> None:
+        """Forgets the sequence."""
+
+    @abstractmethod
+    def _last_logits(self, tokens: np.ndarray) -> np.ndarray:
+        """Appends tokens (n,) int64. returns: (vocabulary,) of the last one"""
+
+    def begin(self, prompt: np.ndarray) -> int:
+        self._reset()
+        self._token = int(self._last_logits(prompt).argmax())
+        return self._token
+
+    def next(self) -> int:
+        self._token = int(self._last_logits(np.array([self._token], np.int64)).argmax())
+        return self._token
+
+
+class OpenedCaches:
+    """The part of `Caches` of what holds nothing beside its sessions."""
+
+    def __enter__(self) -> Any:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        pass
+
+
+def why_no_threads(asked: int, there: int) -> str | None:
+    """Why so many threads cannot be had, as the end of a sentence. there: a call's own"""
+    return None if asked <= there else f"threads is {asked}, and a call here has {there}"

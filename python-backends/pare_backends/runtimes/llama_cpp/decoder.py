@@ -1,9 +1,9 @@
 """A sequence in llama.cpp: the artifact's own integers in GGUF's blocks, on the CPU.
 
 Imports `llama_cpp` and numpy alone. Its numerics are llama.cpp's: the inputs of packed weights are
-rounded to 8 bits in blocks of 32, always, those of float16 matrices to float16. The KV cache is
-float32, so that it adds no rounding of its own. Files are read into memory, not mapped: the peak
-memory of the process is then what the weights take.
+rounded to 8 bits in blocks of 32, always, those of float16 matrices to float16. Where nobody sets
+it, the KV cache is float32, so that it adds no rounding of its own. Files are read into memory, not
+mapped: the peak memory of the process is then what the weights take.
 """
 
 from __future__ import annotations
@@ -17,24 +17,34 @@ import numpy as np
 from pare_backends.failures import CallFailure
 from pare_backends.runtimes.llama_cpp.gguf_directory import MODEL_FILE
 from pare_backends.runtimes.llama_cpp.library import api
+from pare_backends.runtimes.llama_cpp.setting import Params
 
 CONTEXT_TOKENS = 256
 """Of a timing: a larger context would take memory that nothing measured there uses."""
 BATCH_TOKENS = 256
 """At most so many are computed at once: the logits of each may be kept, 0.2 to 0.5 MB."""
-F32 = 0  # ggml's number of the type
+KINDS = {"f32": 0, "f16": 1, "q8_0": 8}
+"""ggml's numbers of the types of a cache."""
+AS_TIMED = Params()
 
 
 class LlamaCppDecoder:
     """One sequence in a llama.cpp context, appended to a few tokens at a time."""
 
-    def __init__(self, directory: str, threads: int, context_tokens: int = CONTEXT_TOKENS) -> None:
+    def __init__(
+        self,
+        directory: str,
+        threads: int,
+        context_tokens: int = CONTEXT_TOKENS,
+        params: Params = AS_TIMED,
+    ) -> None:
         self._path = Path(directory) / MODEL_FILE
-        self.threads = threads
+        self.threads, self._params = threads, params
         api.llama_backend_init()
         choices = api.llama_model_default_params()
         choices.n_gpu_layers = 0
         choices.use_mmap = False
+        choices.use_extra_bufts = params.repack
         self._model = api.llama_model_load_from_file(str(self._path).encode(), choices)
         if not self._model:
             raise CallFailure("invalid", f"Cannot run {self._path}: llama.cpp does not load it")
@@ -50,14 +60,18 @@ class LlamaCppDecoder:
         options.n_ctx = tokens
         options.n_batch = options.n_ubatch = min(tokens, BATCH_TOKENS)
         options.n_threads = options.n_threads_batch = self.threads
-        options.type_k = options.type_v = F32
-        options.flash_attn_type = api.LLAMA_FLASH_ATTN_TYPE_DISABLED
+        options.type_k = options.type_v = KINDS[self._params.kv_precision]
+        flash = self._params.flash_attention
+        options.flash_attn_type = (
+            api.LLAMA_FLASH_ATTN_TYPE_ENABLED if flash else api.LLAMA_FLASH_ATTN_TYPE_DISABLED
+        )
         options.no_perf = True
         self._context = api.llama_init_from_model(self._model, options)
         if not self._context:
             raise CallFailure(
                 "out_of_memory",
-                f"Cannot run {self._path}: llama.cpp makes no context of {tokens} tokens",
+                f"Cannot run {self._path}: llama.cpp makes no context of {tokens} tokens with"
+                f" {self._params.label()}",
             )
         self.context_tokens = tokens
         self._length = 0
@@ -75,6 +89,10 @@ class LlamaCppDecoder:
         """Forgets the sequence."""
         api.llama_memory_clear(api.llama_get_memory(self._context), True)
         self._length = 0
+
+    def sequence_bytes(self) -> int:
+        """What the keys and values so far take."""
+        return int(api.llama_state_seq_get_size(self._context, 0))
 
     def keep(self, length: int) -> None:
         """Forgets the sequence but for its first tokens."""

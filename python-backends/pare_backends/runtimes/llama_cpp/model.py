@@ -6,7 +6,10 @@ its interpreter over a socket, logits come back (`scorer.py`). Letters: T tokens
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from dataclasses import asdict
+from typing import Any
 
 import numpy as np
 import torch
@@ -25,9 +28,19 @@ class GgufModel(RuntimeModel):
 
     largest_batch = 1  # each is computed from where it differs from the one before
 
-    def __init__(self, artifact_dir: str, form_dir: str, python: str, threads: int) -> None:
-        super().__init__("llama.cpp", artifact_dir, asdict(described_numerics(form_dir)))
-        self._beside = ProcessBeside("llama.cpp", [python, "-m", SCORER, form_dir, str(threads)])
+    def __init__(
+        self,
+        artifact_dir: str,
+        form_dir: str,
+        python: str,
+        threads: int,
+        cache: Mapping[str, Any] | None = None,
+    ) -> None:
+        own = {} if cache is None else {"kv_precision": str(cache["kv_precision"])}
+        numerics = {**asdict(described_numerics(form_dir)), **own}
+        super().__init__("llama.cpp", artifact_dir, numerics)
+        words = [form_dir, str(threads), json.dumps(dict(cache or {}))]
+        self._beside = ProcessBeside("llama.cpp", [python, "-m", SCORER, *words])
         self._vocabulary = int(np.frombuffer(self._beside.receive(), np.int64)[0])
         self._tokens = np.empty(0, np.int64)  # (T,), of the sequence that is generated
         self._read = self._tokens
@@ -71,8 +84,16 @@ class GgufModel(RuntimeModel):
 
 
 def open_model(
-    artifact_dir: str, form_dir: str, python: str, threads: int, precision: str | None = None
+    artifact_dir: str,
+    form_dir: str,
+    python: str,
+    threads: int,
+    precision: str | None = None,
+    cache: Mapping[str, Any] | None = None,
 ) -> GgufModel:
     """`open_model` of runtimes/registry.py; starts a process of `python`. The file has the
-    precision."""
-    return GgufModel(artifact_dir, form_dir, python, threads)
+    precision.
+
+    cache: values of the knobs that the plugin declares
+    """
+    return GgufModel(artifact_dir, form_dir, python, threads, cache)

@@ -15,7 +15,9 @@ from multiprocessing.connection import Connection
 import numpy as np
 
 from pare_backends.failures import CallFailure
-from pare_backends.runtimes.llama_cpp.decoder import LlamaCppDecoder
+from pare_backends.knobs import build_params
+from pare_backends.runtimes.llama_cpp.decoder import AS_TIMED, LlamaCppDecoder
+from pare_backends.runtimes.llama_cpp.setting import Params
 from pare_backends.runtimes.llama_cpp.thread_count import ThreadCount
 from pare_backends.runtimes.llama_cpp.token_prefix import shared_length
 
@@ -50,12 +52,13 @@ class SequenceScorer:
         return found
 
 
-def serve(connection: Connection, directory: str, threads: int) -> None:
+def serve(connection: Connection, directory: str, threads: int, params: Params = AS_TIMED) -> None:
     """Answers until the other end is closed. Each answer is two messages: what failed as JSON,
     empty where nothing did, and bytes. The first tells the vocabulary, unasked; then a request is
     int64: how many logits are wanted, and the tokens."""
     try:
-        with closing(LlamaCppDecoder(directory, threads)) as decoder:
+        threads = params.threads or threads
+        with closing(LlamaCppDecoder(directory, threads, params=params)) as decoder:
             scorer = SequenceScorer(decoder)
             answer = np.array([decoder.vocabulary], np.int64)
             while True:
@@ -70,5 +73,10 @@ def serve(connection: Connection, directory: str, threads: int) -> None:
 
 
 if __name__ == "__main__":
-    form_dir, thread_count, descriptor = sys.argv[1:]
-    serve(Connection(int(descriptor)), form_dir, int(thread_count))
+    form_dir, thread_count, setting, descriptor = sys.argv[1:]
+    serve(
+        Connection(int(descriptor)),
+        form_dir,
+        int(thread_count),
+        build_params(Params, json.loads(setting)),
+    )

@@ -14,10 +14,13 @@ import openvino
 
 from pare_backends.runtimes.openvino.graph_weights import Graph
 from pare_backends.runtimes.openvino.input_rounding import group_in_force
+from pare_backends.runtimes.openvino.setting import AS_THE_ARTIFACT, Params
 from pare_backends.runtimes.session import Numerics
 
 Inputs = dict[str, np.ndarray]
 STRICT = Numerics("f32", "f32", 0)
+BITS = {"f32": 32, "f16": 16, "bf16": 16, "u8": 8}
+"""Of a number of the cache, by its precision."""
 
 
 def standard_numerics(graph: Graph, precision: str | None = None) -> Numerics:
@@ -30,8 +33,21 @@ def standard_numerics(graph: Graph, precision: str | None = None) -> Numerics:
     return replace(strict, inference_precision=precision)
 
 
-def compile_graph(graph: Graph, numerics: Numerics, threads: int) -> openvino.CompiledModel:
-    """The compiled model; nothing about its numerics is left to OpenVINO's defaults."""
+def numerics_of(graph: Graph, params: Params) -> Numerics:
+    """What a setting asks for; inputs as the artifact declares them where it does not say."""
+    group = params.input_group
+    if group == AS_THE_ARTIFACT:
+        group = group_in_force(graph.activation_group)
+    return Numerics(params.inference_precision, params.kv_precision, group)
+
+
+def compile_graph(
+    graph: Graph, numerics: Numerics, threads: int, pinning: bool | None = None
+) -> openvino.CompiledModel:
+    """The compiled model; nothing about its numerics is left to OpenVINO's defaults.
+
+    pinning: whether each thread stays on one core; None: as OpenVINO does
+    """
     options: dict[str, Any] = {
         "PERFORMANCE_HINT": "LATENCY",
         "NUM_STREAMS": 1,
@@ -40,6 +56,8 @@ def compile_graph(graph: Graph, numerics: Numerics, threads: int) -> openvino.Co
         "KV_CACHE_PRECISION": numerics.kv_precision,
         "DYNAMIC_QUANTIZATION_GROUP_SIZE": numerics.activation_group,
     }
+    if pinning is not None:
+        options["ENABLE_CPU_PINNING"] = pinning
     return openvino.Core().compile_model(graph.model, "CPU", options)
 
 
@@ -91,6 +109,11 @@ class Decoder:
         self._request.infer(self._takes(given), share_inputs=True)
         self._length = end
         return np.asarray(self._request.get_tensor("logits").data[0])
+
+    def state_bytes(self, precision: str) -> int:
+        """What the keys and values so far take in a precision; of integers without their scales."""
+        numbers = sum(int(np.prod(one.state.shape)) for one in self._request.query_state())
+        return numbers * BITS[precision] // 8
 
 
 def logits(compiled: openvino.CompiledModel, tokens: np.ndarray) -> np.ndarray:
