@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from pare_backends.checkpoint.chat_template import in_template
 from pare_backends.checkpoint.setting import setting_of
 
 PROMPT = "The capital of France is"
@@ -64,11 +65,8 @@ def prompt_ids(tokenizer: Any) -> Any:
     """
     text = TINY_PROMPT if "fox" in tokenizer.get_vocab() and len(tokenizer) < 200 else PROMPT
     if getattr(tokenizer, "chat_template", None):
-        text = tokenizer.apply_chat_template(
-            [{"role": "user", "content": "What is the capital of France?"}],
-            tokenize=False,
-            add_generation_prompt=True,
-        )
+        asked = "What is the capital of France?"
+        text = in_template(tokenizer, [{"role": "user", "content": asked}])
     return tokenizer(text, return_tensors="pt").input_ids
 
 

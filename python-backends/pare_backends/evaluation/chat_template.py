@@ -5,8 +5,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from pare_backends.checkpoint.chat_template import in_template
 from pare_backends.evaluation.tasks.records import content_hash
-from pare_backends.failures import CallFailure, one_line
+from pare_backends.failures import CallFailure
 
 if TYPE_CHECKING:
     from pare_backends.evaluation.packed.language_model import PackedLM
@@ -24,15 +25,6 @@ def use_chat_template(model: PackedLM | ServedLM, tokenizer: Any) -> None:
             f"Cannot put prompts in a chat template: the tokenizer of {name} has none",
             hint="Leave --chat-template out, or take the model's instruct version",
         )
-    try:
-        tokenizer.apply_chat_template(
-            [{"role": "user", "content": "x"}], tokenize=False, add_generation_prompt=True
-        )
-    except Exception as error:
-        raise CallFailure(
-            "bad_input",
-            f"Cannot use the chat template of {name}: {one_line(error, 160)}",
-            hint="Leave --chat-template out, or mend the template in tokenizer_config.json",
-        ) from error
+    in_template(tokenizer, [{"role": "user", "content": "x"}])
     model.templated = True
     model.prompting = f"chat template {content_hash(template)[:12]}"

@@ -72,6 +72,23 @@ const noFiles = Object.entries(NO_FILES).flatMap(([name, make]) => [
   })),
 ]);
 
+const PYTHON_PATHS: Readonly<Record<string, string>> = {
+  ...{ gguf: "model.gguf", gguf_given: "model.gguf", parquet: "rows.parquet" },
+  ...{ rows: "rows.jsonl", rows_gz: "rows.jsonl.gz", texts: "texts.jsonl", scores: "scores.json" },
+};
+
+export const PYTHON_ATTACKS: readonly Attack[] = Object.entries(NO_FILES).flatMap((
+  [name, make],
+) =>
+  Object.entries(PYTHON_PATHS).map(([door, file]): Attack => ({
+    ...{ name, door, side: "python" },
+    write(folder) {
+      make(join(folder, file));
+      return join(folder, file);
+    },
+  }))
+);
+
 /** An attack that is one file of this content. */
 function one(name: string, door: string, file: string, content: () => string | Uint8Array): Attack {
   return {

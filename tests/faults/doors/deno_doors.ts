@@ -7,6 +7,7 @@ import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
 import type { Door } from "./door.ts";
 import { DOCUMENTS, FOLDER_DOCUMENTS } from "./documents.ts";
+import { ANSWER, CARD } from "./agent_files.ts";
 
 const ROOT = fileURLToPath(new URL("../../..", import.meta.url));
 const textOf = (path: string) => readFileSync(join(ROOT, path), "utf8");
@@ -97,6 +98,8 @@ export const DENO_DOORS: readonly Door[] = [
     folder: true,
     hit: [SAMPLES],
   }),
+  own("agent_card", { "card.json": CARD }),
+  own("agent_answer", { "answer.json": ANSWER }),
   own("optuna", { "optuna.db": database(OPTUNA) }),
   own("mlflow", { "mlflow.db": database(MLFLOW) }),
   own("mlflow_folder", {

@@ -24,6 +24,7 @@ import { readRubric } from "../../../tracker/lab/judging/rubrics.ts";
 import { readStages } from "../../../tracker/lab/read_document.ts";
 import { readRules } from "../../../tracker/lab/search/strategy_rules.ts";
 import { plannedModel } from "../../../tracker/lab/serving/planned_model.ts";
+import { readAnswer, readCard } from "./stranger_agent.ts";
 import { readProfiles } from "../../../tracker/show/weight_profiles.ts";
 
 const TASKS = ["gsm8k", "mmlu", "bizfinbench", "synthetic", "options", "prbench", "gdpval"];
@@ -55,6 +56,8 @@ const READERS: Readonly<Record<string, (path: string) => unknown>> = {
   model_card: licenseOf,
   plan: (path) => plannedModel(path, { env: {} }),
   server_log: (path) => diagnoseCommand(path),
+  agent_card: readCard,
+  agent_answer: readAnswer,
 };
 
 async function ended(door: string, path: string): Promise<{ ended: string; said: string }> {

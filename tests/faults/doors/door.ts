@@ -7,6 +7,8 @@ export interface Door {
   readonly files: Readonly<Record<string, Uint8Array | string>>;
   /** Those that are damaged; default: the first. */
   readonly hit?: readonly string[];
+  /** So many bytes of the first file are damaged mostly: those that say what the rest is. */
+  readonly head?: number;
   /** The reader is given the folder. */
   readonly folder?: true;
   /** A folder of which whatever is not in `files` is part of the input too, by hard links. */

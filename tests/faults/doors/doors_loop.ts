@@ -1,4 +1,5 @@
 /** How every loop of doors walks: attacks that were made, then damaged files that are drawn. */
+import { execFileSync } from "node:child_process";
 import { cpSync, linkSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { readdirSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -9,7 +10,7 @@ import { trainedTinyModel } from "../../tiny_model.ts";
 import { denoWords } from "../../fixtures/programs.ts";
 import { type Attack, SECRET } from "./attacks.ts";
 import type { Door } from "./door.ts";
-import { mutate, mutateHeader } from "./mutate.ts";
+import { mutate, mutateHead, mutateHeader } from "./mutate.ts";
 import { type Ended, Reading } from "./reading.ts";
 import { type Injected, type Loop, sometimes, type Walk } from "../loop.ts";
 import { fileURLToPath } from "node:url";
@@ -17,6 +18,7 @@ import { fileURLToPath } from "node:url";
 /** Inputs of a door in one walk. */
 const INPUTS = 10_000;
 const LONGEST_SENTENCE = 4_000;
+const BACKENDS = fileURLToPath(new URL("../../../python-backends", import.meta.url));
 
 const bytesOf = (content: Uint8Array | string) =>
   typeof content === "string" ? new TextEncoder().encode(content) : new Uint8Array(content);
@@ -36,6 +38,8 @@ function writeInput(door: Door, folder: string, seed: number, n: number): string
       ? bytes
       : name.endsWith(".safetensors") && random() < 0.7
       ? mutateHeader(bytes, random)
+      : door.head !== undefined && random() < 0.8
+      ? mutateHead(bytes, door.head, random)
       : mutate(bytes, typeof content === "string", random);
     mkdirSync(dirname(join(folder, name)), { recursive: true });
     writeFileSync(join(folder, name), damaged);
@@ -111,21 +115,34 @@ async function readersIn(folder: string) {
   const script = fileURLToPath(new URL("./deno_readers.ts", import.meta.url));
   const env = { ...Deno.env.toObject(), PARE_HOME: join(folder, "home") };
   const { python } = await ensureEnvironment("default");
-  const backends = fileURLToPath(new URL("../../../python-backends", import.meta.url));
   const own = fileURLToPath(new URL("./python_readers.py", import.meta.url));
-  const words = [python, own, join(folder, "model")];
+  const words = [python, own, join(folder, "model"), join(folder, "seeds", "original")];
   return {
     deno: new Reading(denoWords(script), { cwd: folder, env }),
     python: new Reading(words, {
       cwd: folder,
-      env: { ...env, PYTHONPATH: backends, HF_HUB_OFFLINE: "1" },
+      env: { ...env, PYTHONPATH: BACKENDS, HF_HUB_OFFLINE: "1" },
     }),
   };
 }
 
+/** Valid files that Python's libraries alone write. */
+export async function pythonSeeds(folder: string): Promise<string> {
+  const { python } = await ensureEnvironment("default");
+  const script = fileURLToPath(new URL("./python_seeds.py", import.meta.url));
+  const seeds = join(folder, "seeds");
+  mkdirSync(seeds);
+  execFileSync(python, [script, seeds], {
+    cwd: folder,
+    env: { ...Deno.env.toObject(), PYTHONPATH: BACKENDS, HF_HUB_OFFLINE: "1" },
+    stdio: "ignore",
+  });
+  return seeds;
+}
+
 /** A copy of the tiny model in the loop's folder, of which every input is linked. */
 export async function tinyModel(folder: string): Promise<string> {
-  const client = createBackendClient({ home: join(folder, "home") });
+  const client = createBackendClient({ logs: join(folder, "logs") });
   const model = await trainedTinyModel(client).finally(() => client.close());
   cpSync(model, join(folder, "model"), { recursive: true });
   return join(folder, "model");

@@ -200,3 +200,8 @@ export function mutateHeader(bytes: Uint8Array, random: Random): Uint8Array {
   new DataView(size.buffer).setBigUint64(0, BigInt(header.length), true);
   return joined(size, header, bytes.slice(8 + length));
 }
+
+/** A file whose first bytes are damaged, with what follows in its place. */
+export function mutateHead(bytes: Uint8Array, head: number, random: Random): Uint8Array {
+  return joined(mutate(bytes.slice(0, head), false, random), bytes.slice(head));
+}

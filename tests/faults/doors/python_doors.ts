@@ -65,8 +65,8 @@ const PACKED = safetensors({
   "model.norm.weight": ["F16", [64], 128],
 });
 
-/** Doors of a model's folder, of which `tiny` is one. */
-export function pythonDoors(tiny: string): Door[] {
+/** Doors of a model's folder, of which `tiny` is one; `seeds`: what `python_seeds.py` wrote. */
+export function pythonDoors(tiny: string, seeds: string): Door[] {
   const bytes = (name: string) => readFileSync(join(tiny, name));
   const text = (name: string) => readFileSync(join(tiny, name), "utf8");
   const config = text("config.json");
@@ -76,7 +76,14 @@ export function pythonDoors(tiny: string): Door[] {
   });
   const inModel = (name: string, files: Door["files"], more: Partial<Door> = {}) =>
     own(name, files, { folder: true, linked: tiny, ...more });
+  const gguf = {
+    files: { "model.gguf": readFileSync(join(seeds, "made", "model.gguf")) },
+    head: Number(readFileSync(join(seeds, "head_bytes"), "utf8")),
+  };
   return [
+    own("gguf", gguf.files, gguf),
+    own("gguf_given", gguf.files, gguf),
+    own("parquet", { "rows.parquet": readFileSync(join(seeds, "rows.parquet")) }),
     inModel("config", {
       "config.json": config,
       "generation_config.json": text("generation_config.json"),

@@ -21,14 +21,18 @@ from pare_backends.calls.find_tasks import AskedTask, FindTasksRequest
 from pare_backends.calls.find_tasks import run as find_tasks
 from pare_backends.checkpoint.load import load_tokenizer
 from pare_backends.elsewhere.folder import open_folder
+from pare_backends.elsewhere.gguf_file import open_gguf_file
 from pare_backends.evaluation.calibration import read_texts
 from pare_backends.evaluation.chat_template import use_chat_template
+from pare_backends.evaluation.published.parquet_rows import parquet_rows
 from pare_backends.evaluation.tasks.records import read_records
 from pare_backends.failures import CallFailure
 from pare_backends.models.checks import check_tokenizer
 from pare_backends.progress import silent_report
 from pare_backends.quantization.mixing.others import Known, read_scores
 
+ORIGINAL = Path(sys.argv[2])
+"""The model of which GGUF files are read as trials."""
 KNOWN = Known({"l.0": (64, 64), "l.1": (64, 64)}, {"l.0": "linear", "l.1": "linear"}, {})
 
 
@@ -54,6 +58,12 @@ def template(path: Path) -> None:
     use_chat_template(stand_in, check_tokenizer(path))
 
 
+def gguf(path: Path) -> None:
+    """A file of a model that is at hand."""
+    for held in open_gguf_file(path, ORIGINAL, "float32").tensors.values():
+        held.read()
+
+
 def tasks(path: Path) -> None:
     asked = AskedTask(str(path), "file", str(path))
     find_tasks(FindTasksRequest([asked], False), silent_report())
@@ -66,6 +76,9 @@ READERS: dict[str, Callable[[Path], object]] = {
     "tokenizer_config": model,
     "chat_template": template,
     "given": open_folder,
+    "gguf": model,
+    "gguf_given": gguf,
+    "parquet": parquet_rows,
     "task": tasks,
     "rows": read_records,
     "rows_gz": read_records,
@@ -97,6 +110,7 @@ def main() -> None:
     warm = Path(sys.argv[1])
     model(warm)
     load_tokenizer(warm)
+    model(ORIGINAL.parent / "made" / "model.gguf")
     answers.write("ready\n")
     answers.flush()
     for line in sys.stdin:

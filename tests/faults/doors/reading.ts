@@ -11,8 +11,9 @@ export interface Ended {
 }
 
 const MOST_SECONDS = 5;
-/** On a machine that does other things beside. */
-const MOST_WAITED_SECONDS = 30;
+/** In which it neither computes nor wants to: a machine that does other things beside counts for none. */
+const MOST_WAITED_SECONDS = 10;
+const LOOK_SECONDS = 0.1;
 const MOST_BYTES = 1e9;
 const TICKS = 100; // a second's, of Linux
 
@@ -23,6 +24,15 @@ function cpuSeconds(pid: number): number {
     return (Number(fields[11]) + Number(fields[12])) / TICKS;
   } catch {
     return 0; // it has ended, which its stream says
+  }
+}
+
+/** Whether a process would compute if the machine let it. */
+function isReady(pid: number): boolean {
+  try {
+    return /^R/.test(readFileSync(`/proc/${pid}/stat`, "utf8").replace(/^.*\) /s, ""));
+  } catch {
+    return true; // as above
   }
 }
 
@@ -62,16 +72,18 @@ export class Reading implements AsyncDisposable {
     const child = this.#child ?? await this.#start();
     const pid = child.pid!;
     writeFileSync(`/proc/${pid}/clear_refs`, "5"); // forget the peak
-    const [cpu, start, held] = [cpuSeconds(pid), performance.now(), peakBytes(pid)];
+    const [cpu, held] = [cpuSeconds(pid), peakBytes(pid)];
     child.stdin!.write(`${JSON.stringify({ door, path })}\n`);
     const answer = this.#lines!.next();
     const watch = Promise.withResolvers<string>();
+    let [waited, before] = [0, 0];
     const timer = setInterval(() => {
-      const waited = (performance.now() - start) / 1000;
       const used = cpuSeconds(pid) - cpu;
+      if (used === before && !isReady(pid)) waited += LOOK_SECONDS;
+      before = used;
       if (used > MOST_SECONDS) watch.resolve(`it reads for ${used.toFixed(1)} s`);
       else if (waited > MOST_WAITED_SECONDS) watch.resolve(`it waits for ${waited.toFixed(0)} s`);
-    }, 100);
+    }, 1000 * LOOK_SECONDS);
     const told = await Promise.race([answer, watch.promise]);
     clearInterval(timer);
     if (typeof told === "string") throw await this.#gone(told);

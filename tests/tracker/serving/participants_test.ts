@@ -127,6 +127,7 @@ Deno.test("a card that lies is refused before anything is asked", async () => {
     [at("not a url"), /an address that is none/],
     [{ supportedInterfaces: [] }, /names no interface/],
     ["<html>", /its card cannot be read/],
+    [{ supportedInterfaces: undefined, name: undefined, url: "http://x" }, /it has no name/],
     ["x".repeat(5 << 20), /longer than 4\.0 MB/],
   ];
   for (const [card, sentence] of cards) {

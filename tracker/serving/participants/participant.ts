@@ -6,6 +6,7 @@ import {
   JsonRpcTransportFactory,
   RestTransportFactory,
 } from "@a2a-js/sdk/client";
+import { z } from "zod";
 import { progressOf, taskText, textOf } from "./answer_text.ts";
 import { guardedFetch, ParticipantAway, ParticipantRefused, requireOwn } from "./guarded_fetch.ts";
 
@@ -30,6 +31,11 @@ export interface Participant {
 const NO_MORE = "There is nothing more to be told. Answer with what you have.";
 const LONGEST_NAME = 200;
 const POLL_MS = 200;
+/** What is read of a card: cards of older versions come without what the newer must have. */
+const Card = z.object({
+  name: z.string(),
+  supportedInterfaces: z.array(z.object({ url: z.string() })),
+});
 
 function part(text: string): Part {
   return {
@@ -91,7 +97,13 @@ export async function openParticipant(at: ParticipantAt): Promise<Participant> {
   ).catch((error) => {
     throw said("its card cannot be read", error);
   });
-  const urls = card.supportedInterfaces.map(({ url }) => url);
+  const { success, data: read } = Card.safeParse(card);
+  if (!success) {
+    throw new ParticipantRefused(
+      "its card cannot be read: it has no name or no list of interfaces",
+    );
+  }
+  const urls = read.supportedInterfaces.map(({ url }) => url);
   if (urls.length === 0) throw new ParticipantRefused("its card names no interface");
   for (const url of urls) {
     if (!URL.canParse(url)) {
@@ -105,7 +117,7 @@ export async function openParticipant(at: ParticipantAt): Promise<Participant> {
   const streams = card.capabilities?.streaming === true;
   const ids = new Ids();
   return {
-    name: card.name.slice(0, LONGEST_NAME),
+    name: read.name.slice(0, LONGEST_NAME),
     ask: (text, context = "") => new Asking(client, at.timeout_ms, ids, streams).ask(text, context),
   };
 }

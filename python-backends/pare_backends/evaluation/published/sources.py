@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from pare_backends.evaluation.published.parquet_rows import parquet_rows
 from pare_backends.evaluation.tasks.hub_rows import hub_part
 from pare_backends.evaluation.tasks.records import Row, read_records
 from pare_backends.evaluation.tasks.wire_task import WireTask
-from pare_backends.failures import CallFailure, one_line
+from pare_backends.failures import CallFailure
 
 ENDINGS = (".jsonl", ".jsonl.gz", ".json", ".parquet")
 
@@ -35,16 +36,7 @@ def part_rows(
             f" {', '.join(ENDINGS)}",
             hint="Lay it out as docs/serving.md says, or leave path out for the hub's",
         )
-    return _parquet(found) if found.suffix == ".parquet" else read_records(found)
-
-
-def _parquet(path: Path) -> list[Row]:
-    import pyarrow.parquet
-
-    try:
-        return list(pyarrow.parquet.read_table(path).to_pylist())
-    except (OSError, pyarrow.ArrowException) as error:
-        raise CallFailure("bad_input", f"Cannot read {path}: {one_line(error, 160)}") from error
+    return parquet_rows(found) if found.suffix == ".parquet" else read_records(found)
 
 
 def text_of(row: Mapping[str, Any], field: str) -> str:

@@ -1,0 +1,75 @@
+"""Messages in a model's chat template, which is a program of whoever made the model: it is tried
+within bounds before anything of a model is asked in it."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from pare_backends.failures import CallFailure, one_line
+
+MOST_SECONDS = 2.0
+MOST_BYTES = 256 << 20
+
+
+def in_template(tokenizer: Any, messages: Sequence[Mapping[str, str]]) -> str:
+    """The prompt, ended where the answer begins. Raises `CallFailure` where the template refuses
+    the messages, or takes more time or memory than any that is meant well."""
+    try:
+        with bounded(MOST_SECONDS, MOST_BYTES):
+            said = tokenizer.apply_chat_template(
+                list(messages), tokenize=False, add_generation_prompt=True
+            )
+    except Exception as error:
+        name = getattr(tokenizer, "name_or_path", "") or "this model"
+        why = f"it takes more than {MOST_BYTES >> 20} MiB"
+        raise CallFailure(
+            "bad_input",
+            f"Cannot use the chat template of {name}: "
+            f"{why if isinstance(error, MemoryError) else one_line(error, 160)}",
+            hint="Leave --chat-template out, or mend the template in tokenizer_config.json",
+        ) from error
+    return str(said)
+
+
+@contextmanager
+def bounded(seconds: float, more_bytes: int) -> Iterator[None]:
+    """Ends what this thread does within by an exception once it takes longer, or once the process
+    asks for so much more memory. A single call of C's is ended by its memory alone."""
+    until = time.monotonic() + seconds
+
+    def look(frame: Any, event: str, arg: Any) -> Any:
+        if time.monotonic() > until:
+            raise TimeoutError(f"it takes longer than {seconds:g} s")
+        return look
+
+    traced = sys.gettrace()
+    with _memory(more_bytes):
+        sys.settrace(look)
+        try:
+            yield
+        finally:
+            sys.settrace(traced)
+
+
+@contextmanager
+def _memory(more_bytes: int) -> Iterator[None]:
+    held = Path("/proc/self/statm")
+    if not held.exists():  # no Linux: time alone is held
+        yield
+        return
+    import resource
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+    most = int(held.read_text().split()[0]) * resource.getpagesize() + more_bytes
+    if soft != resource.RLIM_INFINITY:
+        most = min(most, soft)
+    resource.setrlimit(resource.RLIMIT_AS, (most, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, (soft, hard))

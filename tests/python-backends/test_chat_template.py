@@ -1,0 +1,67 @@
+"""A stranger's chat template is a program: it ends in a prompt or in one sentence."""
+
+from __future__ import annotations
+
+import mmap
+import resource
+import time
+from typing import Any
+
+import pytest
+from transformers.utils.chat_template_utils import render_jinja_template
+
+from pare_backends.checkpoint import chat_template
+from pare_backends.checkpoint.chat_template import in_template
+from pare_backends.failures import CallFailure
+
+ASKED = [{"role": "user", "content": "x"}]
+
+
+class Templated:
+    """Renders as a tokenizer does, which it has nothing else of."""
+
+    name_or_path = "a stranger's"
+
+    def __init__(self, template: str) -> None:
+        self._template = template
+
+    def apply_chat_template(self, messages: list[Any], **_: Any) -> str:
+        rendered, _ = render_jinja_template(
+            [messages], chat_template=self._template, add_generation_prompt=True
+        )
+        return str(rendered[0])
+
+
+def test_a_template_is_filled_in() -> None:
+    template = "{% for one in messages %}<{{ one.role }}>{{ one.content }}{% endfor %}"
+    assert in_template(Templated(template), ASKED) == "<user>x"
+
+
+@pytest.mark.parametrize(
+    ("template", "why"),
+    [
+        (
+            "{% for i in range(99999) %}{% for j in range(99999) %}{% endfor %}{% endfor %}",
+            "it takes longer than 0.3 s",
+        ),
+        ("{{ lipsum(n=100000000) }}", "it takes longer than 0.3 s"),
+        ("{{ 'x' * 10**10 }}", "it takes more than 256 MiB"),
+        ("{{ '%0900000000d' % messages|length }}", "it takes more than 256 MiB"),
+        ("{{ 'x'|center(3000000000) }}", "it takes more than 256 MiB"),
+        ("{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}", "maximum recursion depth exceeded"),
+        ("{% include '/etc/passwd' %}", "no loader for this environment specified"),
+        ("{{ messages.__class__.__mro__ }}", "access to attribute '__class__' of 'list'"),
+    ],
+)
+def test_a_program_in_a_templates_place_is_ended(
+    template: str, why: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(chat_template, "MOST_SECONDS", 0.3)
+    limits = resource.getrlimit(resource.RLIMIT_AS)
+    began = time.process_time()
+    with pytest.raises(CallFailure) as caught:
+        in_template(Templated(template), ASKED)
+    assert f"Cannot use the chat template of a stranger's: {why}" in caught.value.message
+    assert time.process_time() - began < 5
+    assert resource.getrlimit(resource.RLIMIT_AS) == limits
+    mmap.mmap(-1, 300 << 20).close()  # the bound is gone with it
