@@ -256,8 +256,11 @@ async function prepared(
     begun: history?.study.opened.facts ?? null,
   });
   const wanted = request.methods;
+  // Checkpoints that the user names are tried whatever a search is kept to.
+  const named = request.strategies.flatMap(({ actions }) => actions.map(({ method }) => method));
   const offered = registry.methods.filter(({ method }) =>
-    wanted === undefined || wanted.includes(method.name)
+    wanted === undefined || wanted.includes(method.name) ||
+    (method.needs.given === true && named.includes(method.name))
   );
   const held = () =>
     heldMethods(boundedMethods(offered, ready.counts), registry.runtime(known.runtime));
