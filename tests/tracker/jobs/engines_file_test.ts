@@ -37,6 +37,7 @@ Deno.test("an engine is named on the command or in the file, and a slip is told"
       'Unknown engine "bigg". Did you mean "big"? Known: big, local, ray://HOST:PORT, slurm:PARTITION, small',
   });
   await assert.rejects(open("smal", FILE), /Did you mean "small"/);
+  await assert.rejects(open("sulrm:gpu", FILE), /kind of engine "sulrm"\. Did you mean "slurm"/);
 });
 
 Deno.test("a file of engines that is wrong is told by its field", async () => {

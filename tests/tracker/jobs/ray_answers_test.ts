@@ -52,9 +52,22 @@ Deno.test("a head that answers 500 as it has the id is taken at its word, by its
     const text = "Traceback (most recent call last):\n ...\nValueError: Job x already exists";
     return posted.length === 1 ? Response.json({}) : new Response(text, { status: 500 });
   };
-  await withHead({ "GET /api/cluster_status": nodes, "POST /api/jobs/": post }, async (engine) => {
+  let { folder } = attempt;
+  const jobs = () =>
+    Response.json([{
+      ...{ submission_id: `${attempt.id}-1`, status: "RUNNING", metadata: { folder } },
+      ...{ type: "SUBMISSION", driver_exit_code: null, message: null },
+    }]);
+  const head = {
+    "GET /api/cluster_status": nodes,
+    "GET /api/jobs/": jobs,
+    "POST /api/jobs/": post,
+  };
+  await withHead(head, async (engine) => {
     assert.equal(await engine.submit({ ...attempt, env: { A: "b" } }), attempt.folder);
     assert.equal(await engine.submit(attempt), attempt.folder);
+    folder = "/other/store";
+    await assert.rejects(engine.submit(attempt), { kind: "refused", message: /there for \/other/ });
   });
   const [first] = posted as Record<string, unknown>[];
   assert.equal(first!["submission_id"], `${attempt.id}-1`);

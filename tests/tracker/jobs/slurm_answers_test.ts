@@ -70,7 +70,7 @@ Deno.test("a submission whose answer is lost is found by its name, and not made 
     sbatch: 'echo "$0 took it" > "$(dirname "$0")/../taken"; ' +
       'echo "sbatch: error: Batch job submission failed: Socket timed out on send/recv operation" >&2; exit 1',
     squeue: 'test -e "$(dirname "$0")/../taken" && ' +
-      'echo "7|lost-1|PENDING|Resources|$(dirname "$0")/../lost-1" || true',
+      'echo "7|lost-1|PENDING|Resources|$(dirname "$(dirname "$0")")/lost-1" || true',
   }, async (engine, root) => {
     const attempt = attemptOf({ root }, "exit 0", { id: "lost" });
     await assert.rejects(engine.submit(attempt), {
@@ -81,6 +81,25 @@ Deno.test("a submission whose answer is lost is found by its name, and not made 
     await engine.submit(attempt);
     assert.equal(asked(root, "sbatch").length, 1);
   }));
+
+Deno.test("a job of the same name that works in another folder is a copied store's, and nothing is submitted", async () => {
+  for (const [state, copies] of [["RUNNING", true], ["PENDING", true], ["COMPLETED", false]]) {
+    const squeue = `echo "7|pare-1-1|${state}|None|/other/store/pare-1-1"`;
+    await withPrograms({ squeue, sbatch: "echo 8" }, async (engine, root) => {
+      const submitted = engine.submit(attemptOf({ root }, "exit 0", { id: "pare-1" }));
+      if (!copies) assert.equal(await submitted, join(root, "pare-1-1"));
+      else {
+        await assert.rejects(submitted, {
+          kind: "refused",
+          message:
+            "Cannot submit pare-1 to big as a job of that name is there for /other/store/pare-1-1: one " +
+            "of both stores is a copy of the other with its queue; remove the folder queue/ of the copy",
+        });
+      }
+      assert.equal(asked(root, "sbatch").length, copies ? 0 : 1);
+    });
+  }
+});
 
 Deno.test("a controller that is down answers later; what it refuses it will never take", async () => {
   const down =

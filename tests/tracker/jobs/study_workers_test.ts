@@ -271,6 +271,13 @@ Deno.test("as many workers as an engine has threads or cards, and no more", () =
   assert.throws(() => of(64, 8, 2, 9), /each takes 8 of 64 threads and 1 of 8 cards/);
   engine.worker = { cpu: 16, gpu: 2, memory_gb: null };
   assert.deepEqual(of(64, 8, 2, "auto"), [4, 16, 2]);
+  // Four cards in all are no three of one machine.
+  engine.worker = { cpu: 16, gpu: 3, memory_gb: null };
+  assert.throws(() => of(64, 4, 2), {
+    message:
+      "Cannot run a worker on played as it takes 3 cards and no machine there has so much: ask for " +
+      "less by worker in engines.yaml",
+  });
   assert.throws(() => of(0, 0, 1), /no machine that is up/);
 });
 

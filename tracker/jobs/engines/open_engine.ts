@@ -64,6 +64,9 @@ function findEntry(called: string, file: string): EngineEntry {
   if (/^ray:\/\/[^/:]+:\d+\/?$/.test(called)) {
     return EngineEntry.parse({ kind: "ray", address: called });
   }
+  if (more.length > 0 && kind !== "ray") {
+    throw new UsageError(unknownName("kind of engine", kind!, ["local", "slurm", "ray"])); // a split text has a first part
+  }
   const ways = ["local", "slurm:PARTITION", "ray://HOST:PORT"];
   throw new UsageError(unknownName("engine", called, [...engines.keys(), ...ways]));
 }

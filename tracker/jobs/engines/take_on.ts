@@ -22,3 +22,12 @@ export function takeOn(engine: string, attempt: Attempt, largest: Slots): boolea
   writeRequest(attempt);
   return endOf(folder) !== null || readLease(folder) !== null || readAsked(folder) === "cancel";
 }
+
+/** Why what has this attempt's name on an engine is not this attempt: it works in another folder. */
+export function ofAnotherStore(engine: string, { id }: Attempt, folder: string): EngineError {
+  return new EngineError(
+    "refused",
+    `Cannot submit ${id} to ${engine} as a job of that name is there for ${folder}: one of both stores is a ` +
+      "copy of the other with its queue; remove the folder queue/ of the copy",
+  );
+}

@@ -12,6 +12,7 @@ import {
 } from "../../../core/mod.ts";
 import type { BackendClient, ClientOptions } from "../../../python-backends/client.ts";
 import { readResult } from "../../../python-backends/worker/read_event.ts";
+import { lacking } from "../../../core/jobs/slots.ts";
 import { WorkerPool } from "./worker_pool.ts";
 
 /** The workers that a study asks an engine for. */
@@ -58,6 +59,13 @@ export function workersOn(
     throw new UsageError(`Cannot run a study on ${engine.name} as it has no machine that is up`);
   }
   const slots = engine.worker ?? usualSlots(capacity, asked);
+  const lacks = lacking(slots, capacity.largest);
+  if (lacks !== "") {
+    throw new UsageError(
+      `Cannot run a worker on ${engine.name} as it takes ${lacks} and no machine there has so much: ask for ` +
+        "less by worker in engines.yaml",
+    );
+  }
   const most = roomFor(slots, capacity);
   const count = asked === "auto" ? Math.max(1, most) : asked;
   if (count > most) {

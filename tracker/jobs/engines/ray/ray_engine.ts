@@ -21,7 +21,7 @@ import {
 import { endOf, settled } from "../../attempt/attempt_state.ts";
 import { readLease } from "../../attempt/lease.ts";
 import { probe } from "../probe.ts";
-import { takeOn } from "../take_on.ts";
+import { ofAnotherStore, takeOn } from "../take_on.ts";
 import { minus, NO_SLOTS, plus } from "../../../../core/jobs/slots.ts";
 import { largestOf } from "../slots.ts";
 import { wrapperWords } from "../wrapper_words.ts";
@@ -139,7 +139,17 @@ export class RayEngine implements Engine {
     });
     // The same id again: it answers 500 and says so in the text.
     if (!/already exists/.test(answer.text)) documentOf(what, this.options.head, answer);
+    else await this.#requireOwn(attempt, submission_id);
     return folder;
+  }
+
+  /** An id that was taken is this attempt's own, of which an answer was lost, or another store's. */
+  async #requireOwn(attempt: Attempt, name: string): Promise<void> {
+    const there = (await this.#jobs()).find(({ submission_id }) => submission_id === name);
+    const folder = there?.metadata?.["folder"];
+    if (folder !== undefined && folder !== attempt.folder) {
+      throw ofAnotherStore(this.name, attempt, folder);
+    }
   }
 
   async #jobs(): Promise<Job[]> {

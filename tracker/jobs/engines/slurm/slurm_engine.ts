@@ -22,7 +22,7 @@ import {
 import { endOf, settled } from "../../attempt/attempt_state.ts";
 import { readLease } from "../../attempt/lease.ts";
 import { probe } from "../probe.ts";
-import { takeOn } from "../take_on.ts";
+import { ofAnotherStore, takeOn } from "../take_on.ts";
 import { wrapperWords } from "../wrapper_words.ts";
 import { askSlurm } from "./ask_slurm.ts";
 import {
@@ -114,7 +114,7 @@ export class SlurmEngine implements Engine {
     const { id, folder, env } = attempt;
     const name = attemptName(attempt);
     const begun = takeOn(this.name, attempt, (await this.capacity()).largest) ||
-      (await this.#list([`--name=${name}`])).length > 0;
+      await this.#hasTaken(name, attempt);
     if (!begun) {
       await askSlurm(`submit ${id} to ${this.name}`, [
         "sbatch",
@@ -122,6 +122,17 @@ export class SlurmEngine implements Engine {
       ], env);
     }
     return folder;
+  }
+
+  /** Whether a job of that name is this attempt's; one that works elsewhere is another store's. */
+  async #hasTaken(name: string, attempt: Attempt): Promise<boolean> {
+    const there = await this.#list([`--name=${name}`]);
+    if (there.some(({ folder }) => folder === attempt.folder)) return true;
+    for (const { state, reason, folder } of there) {
+      const { state: now } = await stateOf(state, reason, () => Promise.resolve(null));
+      if (now !== "ended") throw ofAnotherStore(this.name, attempt, folder);
+    }
+    return false;
   }
 
   /** Every job of this user that the controller remembers. */
