@@ -42,9 +42,9 @@ def test_a_template_is_filled_in() -> None:
     [
         (
             "{% for i in range(99999) %}{% for j in range(99999) %}{% endfor %}{% endfor %}",
-            "it takes longer than 0.3 s",
+            "it computes for more than 0.3 s",
         ),
-        ("{{ lipsum(n=100000000) }}", "it takes longer than 0.3 s"),
+        ("{{ lipsum(n=100000000) }}", "it computes for more than 0.3 s"),
         ("{{ 'x' * 10**10 }}", "it takes more than 256 MiB"),
         ("{{ '%0900000000d' % messages|length }}", "it takes more than 256 MiB"),
         ("{{ 'x'|center(3000000000) }}", "it takes more than 256 MiB"),

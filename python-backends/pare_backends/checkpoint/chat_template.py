@@ -38,13 +38,14 @@ def in_template(tokenizer: Any, messages: Sequence[Mapping[str, str]]) -> str:
 
 @contextmanager
 def bounded(seconds: float, more_bytes: int) -> Iterator[None]:
-    """Ends what this thread does within by an exception once it takes longer, or once the process
-    asks for so much more memory. A single call of C's is ended by its memory alone."""
-    until = time.monotonic() + seconds
+    """Ends what this thread does within by an exception once it computes for longer, whatever else
+    the machine does, or once the process asks for so much more memory. A single call of C's is
+    ended by its memory alone."""
+    until = time.thread_time() + seconds
 
     def look(frame: Any, event: str, arg: Any) -> Any:
-        if time.monotonic() > until:
-            raise TimeoutError(f"it takes longer than {seconds:g} s")
+        if time.thread_time() > until:
+            raise TimeoutError(f"it computes for more than {seconds:g} s")
         return look
 
     traced = sys.gettrace()
