@@ -172,7 +172,9 @@ Deno.test("a sweep asks each prompt once of all its cells, and leaves results as
   await t.step("the board has the figures of its caches", async () => {
     await using board = testBoard([join(folder, "store")]);
     const text = async (path: string) => await (await board.ask(path)).text();
-    assert.match(await text(`/studies/${study.study_id}`), /What each cache policy keeps/);
+    const page = await text(`/studies/${study.study_id}`);
+    assert.match(page, /What each cache policy keeps/);
+    assert.match(page, /KV cache of a context[\s\S]*16\.4 kB/);
     for (const name of ["qualityByCache", "cacheByContext", "keptPlaces"]) {
       const figure = await text(`/api/studies/${study.study_id}/figures/${name}`);
       assert.match(figure, /^<svg[\s\S]*snapkv/, name);

@@ -154,8 +154,10 @@ def test_what_cannot_be_made_is_said_in_a_sentence() -> None:
     assert {row["length"] for row in made("vt", [1024, 4096], context=2048)} == {1024}
     with pytest.raises(CallFailure, match="of 100 tokens: it is made of 512 and more"):
         made("vt", [100])
-    with pytest.raises(CallFailure, match="of 512 tokens: not one sample fits"):
-        made("vt", [512])
+    for context, said in ((None, "ruler_vt:1024"), (600, "The model reads 600 tokens")):
+        with pytest.raises(CallFailure, match="of 512 tokens: not one sample fits") as refused:
+            made("vt", [512], context=context)
+        assert said in str(refused.value.hint)
     with pytest.raises(CallFailure, match="questions of squad, which are not here"):
         made("qa_1", [1024])
     with pytest.raises(CallFailure, match="as squad's questions"):

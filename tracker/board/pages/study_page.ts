@@ -52,7 +52,12 @@ const CACHE_FIGURES: typeof FIGURES = [
 ];
 
 /** Orders that begin with the least. */
-const LESS_FIRST: ReadonlySet<string> = new Set(["perplexity", "latency_ratio", "size_bytes"]);
+const LESS_FIRST: ReadonlySet<string> = new Set([
+  "perplexity",
+  "latency_ratio",
+  "size_bytes",
+  "context_kv_bytes",
+]);
 
 /** The list of trials; its state is in the address, so that it can be shared. */
 function trialList(study_id: string, trials: Page, state: StudyPageState): Markup {
@@ -64,6 +69,8 @@ function trialList(study_id: string, trials: Page, state: StudyPageState): Marku
     sorted: order !== state.order ? undefined : LESS_FIRST.has(order) ? "ascending" : "descending",
     numeric: true,
   });
+  // Of a study that reads whole texts there is none.
+  const counted = trials.rows.some((row) => (row["context_kv_bytes"] ?? null) !== null);
   const columns: TableColumn[] = [
     { heading: "trial", cell: (row) => trialLink(row["trial_id"]) },
     { heading: "recipe", cell: (row) => recipeName(text(row["readable_id"] ?? row["methods"])) },
@@ -76,6 +83,11 @@ function trialList(study_id: string, trials: Page, state: StudyPageState): Marku
       ratio,
     ),
     sorted("size", "size_bytes", (row) => size(row["size_bytes"])),
+    ...(counted
+      ? [
+        sorted("KV cache of a context", "context_kv_bytes", (row) => size(row["context_kv_bytes"])),
+      ]
+      : []),
     sorted("reward", "reward", (row) => figure(row["reward"])),
     {
       heading: "compare",
@@ -95,6 +107,7 @@ function trialList(study_id: string, trials: Page, state: StudyPageState): Marku
     "perplexity",
     "latency_ratio",
     "size_bytes",
+    ...(counted ? ["context_kv_bytes"] : []),
     "reward",
   ];
   return html`<section aria-labelledby="trials"><h2 id="trials">Trials</h2>

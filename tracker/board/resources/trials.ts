@@ -19,6 +19,7 @@ const ORDERS: Readonly<Record<string, string>> = {
   perplexity: `${BY_RUNG}, f.perplexity NULLS LAST`,
   latency_ratio: "l.latency_ratio NULLS LAST",
   size_bytes: "f.size_bytes NULLS LAST",
+  context_kv_bytes: "f.context_kv_bytes NULLS LAST",
   reward: `${BY_RUNG}, l.reward DESC NULLS LAST`,
 };
 export const TRIAL_ORDERS = Object.keys(ORDERS);
@@ -57,8 +58,8 @@ export async function listTrials(
   const sql = `
     SELECT count(*) OVER () AS total, t.trial_id, t.number, t.readable_id, t.methods, t.state,
       t.fidelity, l.rank, f.accuracy, f.accuracy_standard_error, f.perplexity, l.latency_ratio,
-      l.latency_ratio_low, l.latency_ratio_high, f.size_bytes, f.memory_bytes, l.reward, l.on_front,
-      l.violated, l.undecided, l.recommended
+      l.latency_ratio_low, l.latency_ratio_high, f.size_bytes, f.memory_bytes, f.context_kv_bytes, l.reward,
+      l.on_front, l.violated, l.undecided, l.recommended
     FROM trials t
     LEFT JOIN (SELECT * FROM leaderboard_wide WHERE study_id = $study) l
       ON l.trial_id = t.trial_id

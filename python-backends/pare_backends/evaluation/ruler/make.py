@@ -70,9 +70,16 @@ def ruler_rows(
         raise CallFailure(
             "bad_input",
             f"Cannot make {task} of {max(fitting)} tokens: not one sample fits into so few",
-            hint=f"Name a greater length, such as {_plain(task, lengths)}:4096",
+            hint=_longer(_plain(task, lengths), 2 * max(fitting), context),
         )
     return _ranked(found, int(said["seed"])) if said.get("rank") else found
+
+
+def _longer(task: str, length: int, context: int | None) -> str:
+    """What to do where a length is too short."""
+    if context is not None and length > context:
+        return f"The model reads {context} tokens: take one that reads more, or another task"
+    return f"Name a greater length, such as {task}:{length}"
 
 
 def _plain(task: str, lengths: Sequence[int]) -> str:
