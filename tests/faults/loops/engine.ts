@@ -6,9 +6,9 @@ import { type Attempt, EngineError } from "../../../core/jobs/engine.ts";
 import { streamRandom } from "../../../core/random.ts";
 import { RayEngine } from "../../../tracker/jobs/engines/ray/ray_engine.ts";
 import { attemptOf } from "../../tracker/jobs/engine_cases.ts";
-import { mutate } from "../doors/mutate.ts";
 import type { Injected, Loop, Walk } from "../loop.ts";
 import { sometimes } from "../loop.ts";
+import { CHANGES } from "../wire/changed_answers.ts";
 import { type Head, head } from "../wire/scripted_head.ts";
 
 const SECRET = "a-token-of-the-loop";
@@ -16,69 +16,6 @@ const TIMEOUT_MS = 400;
 /** Of an answer the client may hold at most; the rest must stay where it is. */
 const MOST_TAKEN = 64 << 20;
 
-/** An answer that breaks off before its end. */
-function brokenOff(text: string): Response {
-  const bytes = new TextEncoder().encode(text);
-  const body = new ReadableStream<Uint8Array>({
-    start(controller) {
-      controller.enqueue(bytes);
-      controller.error(new Error("the line is cut"));
-    },
-  });
-  return new Response(body);
-}
-
-type Change = (one: {
-  readonly run: () => Promise<Response>;
-  readonly random: () => number;
-  readonly taken: { bytes: number };
-}) => Promise<Response>;
-
-/** A change of what was answered after it was done. */
-const ofText =
-  (change: (text: string, random: () => number) => string): Change => ({ run, random }) =>
-    run().then(async (answer) => new Response(change(await answer.text(), random), answer));
-
-const CHANGES: Readonly<Record<string, Change>> = {
-  "is dropped before it is done": () => Promise.resolve(brokenOff("")),
-  "is dropped after it is done": ({ run }) => run().then(() => brokenOff("")),
-  "is 500, though it is done": ({ run }) =>
-    run().then(() => new Response("Traceback\nRuntimeError: GCS is down", { status: 500 })),
-  "is 503, not done": () => Promise.resolve(new Response("busy", { status: 503 })),
-  "is 429": () => Promise.resolve(new Response("slower", { status: 429 })),
-  "is 401": () => Promise.resolve(new Response("Unauthorized", { status: 401 })),
-  "leads elsewhere": () => Promise.resolve(Response.redirect("http://127.0.0.1:9/", 302)),
-  "is done twice": ({ run }) => run().then(run),
-  "comes too late": ({ run }) =>
-    run().then(async (answer) => {
-      await new Promise((resolve) => setTimeout(resolve, 2 * TIMEOUT_MS));
-      return answer;
-    }),
-  "is cut": ofText((text, random) => text.slice(0, Math.floor(random() * text.length))),
-  "has null bytes": ofText((text) => `\u0000${text}\u0000`),
-  "has numbers without end": ofText((text) => text.replace(/\d+(\.\d+)?/g, "1e999")),
-  "has a prototype": ofText((text) => text.replace("{", '{"__proto__":{"polluted":true},')),
-  "is an empty document": ofText(() => "{}"),
-  "is null": ofText(() => "null"),
-  "is of other jobs": ofText((text) => text.replaceAll(/"[\w-]+-1"/g, '"another-1"')),
-  "is garbled": async ({ run, random }) => {
-    const answer = await run();
-    const bytes = new Uint8Array(await answer.arrayBuffer());
-    return new Response(mutate(bytes, true, random) as BodyInit, answer);
-  },
-  "never ends": async ({ run, taken }) => {
-    await run();
-    const piece = new Uint8Array(1 << 20).fill(32);
-    let own = 0;
-    const body = new ReadableStream<Uint8Array>({
-      pull(controller) {
-        taken.bytes = Math.max(taken.bytes, own += piece.length);
-        controller.enqueue(piece);
-      },
-    });
-    return new Response(body);
-  },
-};
 const NAMES = Object.keys(CHANGES);
 
 /** Does it until it is done or refused, as a queue does at its every turn. */
@@ -168,7 +105,7 @@ async function point(n: number, seed: number, folder: string): Promise<Injected 
     if (number !== at && !(forever && number > at)) return run();
     hit++;
     call = `${request.method} ${new URL(request.url).pathname}`;
-    return CHANGES[name]!({ run, random, taken });
+    return CHANGES[name]!({ run, random, taken, late_ms: 2 * TIMEOUT_MS });
   });
   const refused: string[] = [];
   const whole = await work(engineOf(own), jobs, refused);

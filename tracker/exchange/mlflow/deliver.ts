@@ -31,6 +31,8 @@ export interface Delivery {
 async function isRefusal({ client }: Delivery, run_id: string, error: unknown): Promise<boolean> {
   if (error instanceof UsageError) return true;
   if (!(error instanceof MlflowError) || error.temporary || error.forbidden) return false;
+  // MLflow leads nobody elsewhere: what stands before it does, such as when a session has ended.
+  if (error.status !== null && error.status >= 300 && error.status < 400) return false;
   try {
     return (await client.getRun(run_id)).info.run_id === run_id;
   } catch {
