@@ -88,8 +88,8 @@ def test_a_third_partys_runtime_is_found_in_its_folder(
 
 
 def test_a_cache_of_one_way_is_not_set() -> None:
-    with pytest.raises(CallFailure, match="cache of the runtime openvino: it is kept in one way"):
-        open_model("openvino", "a", "f", sys.executable, 1, None, {"kv_precision": "u8"})
+    with pytest.raises(CallFailure, match="cache of the runtime vllm: it is kept in one way"):
+        open_model("vllm", "a", "f", sys.executable, 1, None, {"kv_precision": "u8"})
 
 
 def test_no_file_outside_its_folder_names_a_runtime() -> None:

@@ -68,7 +68,7 @@ class StandIn:
 def test_an_evaluation_beside_others_takes_fewer_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     # The decoder's own module needs llama.cpp, which the environment of the tests lacks.
     decoder, scorer = (f"pare_backends.runtimes.llama_cpp.{name}" for name in ("decoder", "scorer"))
-    monkeypatch.setitem(sys.modules, decoder, SimpleNamespace(LlamaCppDecoder=StandIn))
+    monkeypatch.setitem(sys.modules, decoder, SimpleNamespace(LlamaCppDecoder=StandIn, AS_TIMED=None))
     monkeypatch.delitem(sys.modules, scorer, raising=False)
     load = [99.0]
     monkeypatch.setattr(os, "getloadavg", lambda: (load[0], 0.0, 0.0))

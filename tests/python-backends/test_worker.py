@@ -45,7 +45,7 @@ def test_a_worker_answers_one_request_and_keeps_stdout_for_events() -> None:
         capture_output=True,
         text=True,
         check=True,
-        timeout=120,
+        timeout=300,
     )
     events = [json.loads(line) for line in ended.stdout.splitlines()]
     assert [event["event"] for event in events] == ["ready", "started", "span", "result"]
@@ -81,7 +81,7 @@ print(sklearn.metrics.roc_curve.__name__)
         capture_output=True,
         text=True,
         check=True,
-        timeout=120,
+        timeout=300,
     )
     assert ended.stdout.split() == ["True", "True", "False", "False", "False", "roc_curve"]
 
@@ -94,7 +94,7 @@ def test_a_worker_that_nobody_asks_ends_in_silence() -> None:
         capture_output=True,
         text=True,
         check=True,
-        timeout=120,
+        timeout=300,
     )
     (line,) = ended.stdout.splitlines()
     assert json.loads(line)["event"] == "ready"

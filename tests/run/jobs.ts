@@ -13,7 +13,7 @@ import { waits } from "./waits.ts";
 
 const SOURCES = ["core", "plugins", "python-backends", "tracker", "tests"];
 /** More than lanes: a part that failed beside others is short enough to be run again alone. */
-const PYTHON_PARTS = 4;
+const PYTHON_PARTS = 6;
 /** Seconds that a process takes before its first test. */
 const START_SECONDS = 2;
 /** torch and transformers are imported. */

@@ -1,4 +1,4 @@
-import { LineCounter, parse, YAMLParseError } from "yaml";
+import { Lexer, LineCounter, parse, YAMLParseError } from "yaml";
 import { UsageError } from "../../../core/mod.ts";
 import { readText } from "./plain_file.ts";
 
@@ -6,6 +6,17 @@ import { readText } from "./plain_file.ts";
 const LONGEST = 100_000;
 /** Nodes that aliases may stand for: a few lines could else stand for billions. */
 const MOST_ALIASES = 100;
+/** Aliases that are written: each is looked for in all that stands before it. */
+const MOST_WRITTEN = 1_000;
+
+/** Whether a text has more aliases than are looked for in time. */
+function hasTooManyAliases(text: string): boolean {
+  let found = 0;
+  for (const token of new Lexer().lex(text)) {
+    if (token.startsWith("*") && ++found > MOST_WRITTEN) return true;
+  }
+  return false;
+}
 
 /**
  * What a text of YAML, or of JSON, holds.
@@ -13,6 +24,7 @@ const MOST_ALIASES = 100;
  * @throws Error what is wrong with it first, and where, on one line
  */
 export function parseYaml(text: string): unknown {
+  if (hasTooManyAliases(text)) throw new Error(`it has more than ${MOST_WRITTEN} aliases`);
   const lineCounter = new LineCounter();
   try {
     // Its own pretty errors draw the place of each mistake: seconds to minutes where there are many.
