@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import os
 import sys
-import time
 from types import SimpleNamespace
 from typing import Any
 
@@ -53,6 +52,7 @@ class StandIn:
 
     def __init__(self) -> None:
         self.taken: list[int] = []
+        self.clock = 0.0
 
     def compute_with(self, threads: int) -> None:
         self.taken.append(threads)
@@ -61,19 +61,22 @@ class StandIn:
         pass
 
     def append(self, tokens: np.ndarray, wanted: int) -> np.ndarray:
-        time.sleep(0.002 * self.taken[-1])
+        self.clock += 0.002 * self.taken[-1]
         return np.zeros((wanted, 8), np.float32)
 
 
 def test_an_evaluation_beside_others_takes_fewer_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     # The decoder's own module needs llama.cpp, which the environment of the tests lacks.
     decoder, scorer = (f"pare_backends.runtimes.llama_cpp.{name}" for name in ("decoder", "scorer"))
-    monkeypatch.setitem(sys.modules, decoder, SimpleNamespace(LlamaCppDecoder=StandIn, AS_TIMED=None))
+    monkeypatch.setitem(
+        sys.modules, decoder, SimpleNamespace(LlamaCppDecoder=StandIn, AS_TIMED=None)
+    )
     monkeypatch.delitem(sys.modules, scorer, raising=False)
     load = [99.0]
     monkeypatch.setattr(os, "getloadavg", lambda: (load[0], 0.0, 0.0))
     own = StandIn()
     scoring: Any = importlib.import_module(scorer)
+    monkeypatch.setattr(scoring, "time", SimpleNamespace(perf_counter=lambda: own.clock))
     scores = scoring.SequenceScorer(own)
     tokens = np.arange(3)
     for token in range(10):
