@@ -67,8 +67,7 @@ export default defineMethod({
       default: "tokens",
       unit: "name",
       description:
-        "Whether the window is a number of tokens, or sinks and window a share of each prompt",
-      only_where: { knob: "evicts", is: ["after_prompt"] },
+        "Whether the window is a number of tokens, or sinks and window a share of each prompt, which takes evicts after_prompt",
     }),
     share: real({
       minimum: 0.01,

@@ -1,6 +1,6 @@
 /** The trials of one study on the machines of a SLURM partition, some of which are lost. */
 import assert from "node:assert/strict";
-import { readdirSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { execa } from "execa";
 import { emptyHome } from "../fixtures/notebook_run.ts";
@@ -49,8 +49,16 @@ Deno.test({
       assert.equal((await jobs()).length, 2, first.said());
       await execa("scancel", [(await jobs())[0]!], { env });
       await sees(/worker \d on \S+ was lost/, first);
-      // Its alert is recorded with its call: both of the trials under way are waited for.
       for (const trial of ["t01", "t02"]) await sees(new RegExp(`${trial} .*: completed`), first);
+      // Its alert is recorded with the call that was lost, which may be of a later trial.
+      const journals = () =>
+        readdirSync(join(store, "runs")).map((run) => join(store, "runs", run, "journal.jsonl"))
+          .filter((path) => existsSync(path));
+      await until(
+        "the alert is recorded",
+        () => journals().some((path) => readFileSync(path, "utf8").includes("worker_lost")),
+        180_000,
+      );
       first.run.kill("SIGKILL");
       await first.run;
       await until("the jobs are gone", async () => (await jobs()).length === 0, 90_000);

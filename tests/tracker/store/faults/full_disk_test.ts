@@ -19,8 +19,9 @@ Deno.test({
   name: "A journal on a full disk refuses in a sentence, keeps what it acknowledged, and goes on",
   ignore,
   async fn() {
-    // Room for two indexes, which a rebuilding needs: one of these studies takes 13 MB.
-    await using disk = await mountDisk("32m");
+    // Room for two indexes, which a rebuilding needs: one of these studies takes 13 MB, and more where a
+    // slow machine commits it in more parts.
+    await using disk = await mountDisk("64m");
     const root = join(disk.path, "store");
     await using store = await openStore(root, { write: true });
     await store.record(numbered(0));
@@ -57,8 +58,9 @@ Deno.test({
   name: "An index that has no room waits, says so, and catches up when there is room again",
   ignore,
   async fn() {
-    // Room for two indexes, which a rebuilding needs: one of these studies takes 13 MB.
-    await using disk = await mountDisk("32m");
+    // Room for two indexes, which a rebuilding needs: one of these studies takes 13 MB, and more where a
+    // slow machine commits it in more parts.
+    await using disk = await mountDisk("64m");
     const root = join(disk.path, "store");
     await using store = await openStore(root, { write: true });
     await store.record(numbered(0));
