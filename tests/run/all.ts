@@ -28,7 +28,7 @@ import {
 } from "./jobs.ts";
 import { failureLines } from "./failures.ts";
 import { type Ended, type Job, longestFirst, runInLanes } from "./lanes.ts";
-import { begunWithin, minutesOfRun } from "./limit.ts";
+import { begunWithin, inTurn, minutesOfRun, secondsLeft } from "./limit.ts";
 import { stop } from "./run_job.ts";
 import { denoSeconds, pytestSeconds, type Seconds, writeSeconds } from "./seconds.ts";
 import { setUp } from "./set_up.ts";
@@ -56,7 +56,7 @@ async function jobsOf(mode: Mode, { below, measure }: Pick<Asked, "below" | "mea
 /** Of the gate, whose machine may have a limit. */
 function slowLast(long: readonly Job[]): Job[] {
   const minutes = minutesOfRun();
-  return longestFirst(minutes === null ? long : begunWithin(long, 60 * minutes));
+  return minutes === null ? longestFirst(long) : inTurn(begunWithin(long, 60 * minutes));
 }
 
 /** No lane more than cores: the tests of timings would measure each other. */
@@ -72,7 +72,7 @@ async function run(mode: Mode, below: readonly string[], measure: boolean): Prom
     say(one);
   });
   const { ended, unsteady } = mode === "gate"
-    ? await onceMoreAlone(jobs, first, say)
+    ? await onceMoreAlone(jobs, first, say, secondsLeft((performance.now() - started) / 1000))
     : { ended: first, unsteady: [] };
   const seconds = (performance.now() - started) / 1000;
   const lines = [...budgetLines(mode, jobs, ended, seconds), "", ...unsteady];

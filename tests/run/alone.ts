@@ -21,14 +21,17 @@ export interface Again {
   readonly unsteady: readonly string[];
 }
 
-/** Runs what failed again, one part after the other; what fails twice has failed. */
+/** Runs what failed again, one part after the other, where as much time is left as it took before; what
+ * fails twice has failed. */
 export async function onceMoreAlone(
   jobs: readonly Job[],
   ended: readonly Ended[],
   onEnded: (ended: Ended) => void,
+  seconds_left = Infinity,
 ): Promise<Again> {
   const failed = ended.filter(({ counts }) => counts.failed > 0);
   const chance = failed.length <= MOST_PARTS &&
+    failed.reduce((sum, { seconds }) => sum + seconds, 0) <= seconds_left &&
     failed.every(({ name, seconds }) => seconds <= LONGEST_SECONDS && !STEADY.test(name));
   if (!chance) return { ended, unsteady: [] };
   const found = [...ended];

@@ -41,4 +41,7 @@ Deno.test("many failures, a check of the files and a part of many minutes are no
     const { ended, unsteady } = await onceMoreAlone(jobs, failed, never);
     assert.deepEqual([ended, unsteady], [failed, []]);
   }
+  const late = [first("a", 1, 61)];
+  const { ended } = await onceMoreAlone([job("a", false)], late, never, 60);
+  assert.deepEqual(ended, late);
 });
