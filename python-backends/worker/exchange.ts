@@ -19,6 +19,10 @@ import type { WorkerProcess } from "./worker_process.ts";
  * minutes. */
 export const STALL_MS = 30 * 60 * 1000;
 
+/** Until its first word, however short a silence counts after it: an interpreter starts slowly on a busy
+ * machine. */
+const START_MS = 60_000;
+
 /** A timer of more fires at once. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
@@ -140,19 +144,21 @@ function watchTime(
   { timeoutMs, stallMs = STALL_MS }: ExchangeOptions,
   onStall: (silentMs: number) => void,
 ): { alive(waitMs: number): void; end(): void } {
+  let heard = false;
   const stalled = async () => {
     onStall(stallMs);
-    worker.dumpStacks();
+    if (heard) worker.dumpStacks(); // before it takes the signal, the signal would end it
     await new Promise((resolve) => setTimeout(resolve, 200)); // the dump is written by a handler
     stop("stall", `: the worker got no further for ${seconds(stallMs)}`, STALL_HINT);
   };
-  let silence = setTimeout(stalled, stallMs);
+  let silence = setTimeout(stalled, Math.max(stallMs, START_MS));
   const limit = timeoutMs === undefined
     ? undefined
     : setTimeout(() => stop("stall", ` in ${seconds(timeoutMs)}: it was ended`), timeoutMs);
   return {
     /** It got further, or goes on by itself after `waitMs`. */
     alive(waitMs) {
+      heard = true;
       clearTimeout(silence);
       silence = setTimeout(stalled, Math.min(stallMs + waitMs, LONGEST_TIMER_MS));
     },
