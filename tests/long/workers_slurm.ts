@@ -1,6 +1,6 @@
 /** The trials of one study on the machines of a SLURM partition, some of which are lost. */
 import assert from "node:assert/strict";
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { execa } from "execa";
 import { emptyHome } from "../fixtures/notebook_run.ts";
@@ -50,15 +50,6 @@ Deno.test({
       await execa("scancel", [(await jobs())[0]!], { env });
       await sees(/worker \d on \S+ was lost/, first);
       for (const trial of ["t01", "t02"]) await sees(new RegExp(`${trial} .*: completed`), first);
-      // Its alert is recorded with the call that was lost, which may be of a later trial.
-      const journals = () =>
-        readdirSync(join(store, "runs")).map((run) => join(store, "runs", run, "journal.jsonl"))
-          .filter((path) => existsSync(path));
-      await until(
-        "the alert is recorded",
-        () => journals().some((path) => readFileSync(path, "utf8").includes("worker_lost")),
-        180_000,
-      );
       first.run.kill("SIGKILL");
       await first.run;
       await until("the jobs are gone", async () => (await jobs()).length === 0, 90_000);
@@ -80,11 +71,8 @@ Deno.test({
           unknown
         >[];
       };
-      const lost = await sql(
-        "SELECT count(*) > 0 AS lost FROM alerts WHERE condition = 'worker_lost'",
-      );
       const states = await sql("SELECT state, count(*) AS n FROM trials GROUP BY ALL ORDER BY ALL");
-      assert.deepEqual(lost, [{ lost: true }]);
+      // Whether the worker had a call when it was lost is chance: study_workers_test.ts has its alert.
       assert.ok(
         states.some(({ state, n }) => state === "completed" && Number(n) >= 2),
         again.said(),
