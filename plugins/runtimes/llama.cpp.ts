@@ -6,20 +6,19 @@ import {
   type Facts,
   flag,
   type HeldPart,
-  integer,
   type Support,
 } from "../../core/mod.ts";
 import { isAdapter } from "../forms/adapter.ts";
 import { isDecoded } from "../forms/_decoded.ts";
 import { isGgml, isWritten } from "../forms/ggml.ts";
 import { isGrid } from "../forms/grid.ts";
+import { THREADS } from "./_threads.ts";
 
 /** Weights that share a scale in every format that holds plain integers. */
 const BLOCK = 32;
 const OFFSET_BITS = 4;
 const SCALE_BITS = 16;
 const FLOAT_BYTES = 2;
-const MOST_THREADS = 1024;
 
 /** What its own programs are told by -ctk and -ctv, -fa, -t and --no-repack. */
 const caches = defineCaches({
@@ -35,13 +34,7 @@ const caches = defineCaches({
       default: false,
       description: "Whether attention is computed block by block, with no matrix of scores",
     }),
-    threads: integer({
-      minimum: 0,
-      maximum: MOST_THREADS,
-      default: 0,
-      unit: "threads",
-      description: "Compute side by side; 0 = all that a call has",
-    }),
+    threads: THREADS,
     repack: flag({
       default: true,
       description: "Whether packed weights are laid out anew for this processor as they are loaded",

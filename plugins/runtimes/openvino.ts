@@ -6,12 +6,12 @@ import {
   type Facts,
   flag,
   type HeldPart,
-  integer,
   type Support,
 } from "../../core/mod.ts";
 import { isAdapter } from "../forms/adapter.ts";
 import { isDecoded } from "../forms/_decoded.ts";
 import { isGrid } from "../forms/grid.ts";
+import { THREADS } from "./_threads.ts";
 
 /**
  * Architectures whose exported graph was seen to hold every weight as a constant of its own, and to
@@ -36,7 +36,6 @@ const EXPORTED = [
 const FLOAT_BYTES = 4;
 const STORED_SCALE_BYTES = 2;
 const LEAST_BITS = 4;
-const MOST_THREADS = 1024;
 const AS_THE_ARTIFACT = -1;
 
 const caches = defineCaches({
@@ -59,13 +58,7 @@ const caches = defineCaches({
         "Inputs of packed weights share a scale of 8 bits in groups of so many; 0 = they " +
         "stay floats, -1 = as the artifact says",
     }),
-    threads: integer({
-      minimum: 0,
-      maximum: MOST_THREADS,
-      default: 0,
-      unit: "threads",
-      description: "Compute side by side; 0 = all that a call has",
-    }),
+    threads: THREADS,
     pinning: flag({
       default: true,
       description: "Whether each thread stays on a core of its own",

@@ -16,6 +16,7 @@ from runtime_fixtures import artifact, exported_graph, run_worker
 from test_gguf import written
 from test_llama_cpp import interpreter
 
+from pare_backends.runtimes.openvino.input_rounding import rounds_inputs
 from pare_backends.runtimes.registry import open_model
 
 VALUES_A_TOKEN = 2 * 2 * 2 * 16
@@ -105,3 +106,24 @@ def test_texts_are_scored_as_a_setting_computes_them(runtime: str, directory: Pa
     assert np.abs(alone - as_timed).max() <= 1e-4
     apart = np.abs(halves - as_timed).max()
     assert 0 < apart < 0.05, "keys and values are rounded, a little"
+
+
+def test_a_setting_of_openvino_that_is_not_in_force_is_refused(directory: Path) -> None:
+    """Else its row would tell the default's figures by another name."""
+    table = measured(
+        "openvino",
+        directory,
+        {
+            "full": {},
+            "u8": {"kv_precision": "u8"},
+            "bf16": {"inference_precision": "bf16"},
+            "inputs": {"input_group": 32},
+        },
+    )
+    rows = {one["setting"]: one for one in table["caches"]}
+    assert rows["u8"]["kept_bytes"] == rows["u8"]["full_kept_bytes"] // 4
+    said = {one["setting"]: one["reason"] for one in table["refused"]}
+    in_bf16 = table["numerics"].get("bf16", {}).get("inference_precision") == "bf16"
+    assert in_bf16 or "inference_precision is bf16, and OpenVINO computes in f32" in said["bf16"]
+    assert rounds_inputs() == ("inputs" in rows)
+    assert rounds_inputs() or said["inputs"] == "OpenVINO rounds no inputs on this processor"
