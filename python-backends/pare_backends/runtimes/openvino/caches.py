@@ -78,15 +78,14 @@ class OpenvinoCaches(OpenedCaches):
 
 def _check(params: Params, found: Numerics, packed: bool) -> None:
     """Refuses what would be measured under the name of a setting that is not in force."""
-    start = "Cannot measure this setting"
     for knob in ("inference_precision", "kv_precision"):
         asked, own = getattr(params, knob), getattr(found, knob)
         if asked != own:
             raise CallFailure(
-                "bad_input", f"{start}: {knob} is {asked}, and OpenVINO computes in {own} here"
+                "bad_input", f"{knob} is {asked}, and OpenVINO computes in {own} here"
             )
     if params.input_group > 0 and not packed:
-        raise CallFailure("bad_input", f"{start}: no weights are packed, so no inputs are rounded")
+        raise CallFailure("bad_input", "no weights are packed, so no inputs are rounded")
 
 
 def open_caches(artifact_dir: str, form_dir: str, threads: int) -> OpenvinoCaches:
