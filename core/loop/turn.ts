@@ -1,5 +1,6 @@
 import { earlierProposals } from "./earlier_trials.ts";
 import type { Trial } from "../schemas/trial.ts";
+import { bringForward } from "./beside/same_prompts.ts";
 import { finishHeld, fullLimit } from "./rungs/climb_rungs.ts";
 import { closeEpisode, closeSearch } from "./end/close_study.ts";
 import { apply, begin, evaluate, learn, measure } from "./episode.ts";
@@ -35,6 +36,10 @@ export async function search(study: Study): Promise<Stop> {
 async function nextTrial(study: Study, under_way: number): Promise<Draft | Stop> {
   const stop = stopNow(study);
   if (stop !== null) return stop;
+  const comes = bringForward(study);
+  if (!comes && under_way > 0) {
+    return { stop: "exhausted", message: "What is left is being asked." };
+  }
   const proposal = await propose(study);
   if (typeof proposal === "string") {
     return stopNow(study) ?? await nothingLeft(study, proposal, under_way);

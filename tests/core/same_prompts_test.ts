@@ -6,6 +6,7 @@ import {
   type StudyRequestInput,
 } from "../../core/mod.ts";
 import { methods, smallFacts } from "./spec_fixtures.ts";
+import { interleaved } from "./interleaved_world.ts";
 import { world } from "./study_world.ts";
 
 const round = methods.find(({ method }) => method.name === "round")!;
@@ -71,24 +72,36 @@ Deno.test("settings of the same weights that wait in the queue are asked beside 
   ]);
 });
 
-Deno.test("of trials side by side one alone asks what waits for the same prompts", async () => {
+/** What trials side by side asked, each beside its own: bits of one setting, the calls in a drawn order. */
+async function askedByWorkers(workers: number, seed: number, kept: readonly number[]) {
   const known = [...methods, choose];
-  const strategies = [4, 3, 8].map((bits) => ({ actions: [keeping(bits)] }));
-  const made = world({ max_trials: 3, workers: 2, strategies }, { methods: known });
-  const asked: [string, unknown[]][] = [];
-  const second = Promise.withResolvers<void>();
+  const strategies = kept.map((bits) => ({ actions: [keeping(bits)] }));
+  const more = { max_trials: kept.length, max_full_evaluations: kept.length };
+  const made = world({ ...more, workers, strategies }, { methods: known });
+  const asked: number[][] = [];
+  const { evaluate } = made.backend;
   const backend = {
     ...made.backend,
-    async evaluate(...given: Parameters<typeof made.backend.evaluate>) {
-      const [, artifact, , , , beside = []] = given;
-      const bits = /bits":(\d)/.exec(artifact.artifact_id)?.[1] ?? "–";
-      asked.push([bits, beside.map(({ params }) => params["bits"])]);
-      if (bits === "3") second.resolve();
-      if (bits === "4") await second.promise; // the first goes on until the second has begun
-      return await made.backend.evaluate(...given);
+    evaluate(...given: Parameters<typeof evaluate>) {
+      const [, artifact, fidelity, , , beside = []] = given;
+      const own = /^choose.*bits":(\d)/.exec(artifact.artifact_id)?.[1];
+      if (own !== undefined && fidelity === "proxy") {
+        asked.push([own, ...beside.map(({ params }) => params["bits"])].map(Number));
+      }
+      return evaluate(...given);
     },
   };
-  await runStudy(made.input({ methods: known }), { ...made.ports, backend });
-  const first = asked.filter(([bits]) => bits !== "–").slice(0, 2);
-  assert.deepEqual(first, [["4", [8]], ["3", []]]);
+  const w = { ...made, backend };
+  const samplers: [] = [];
+  const { result } = await interleaved(w, seed, { methods: known, samplers });
+  return { asked, result };
+}
+
+Deno.test("of settings side by side none is asked twice at once, and other work goes first", async () => {
+  for (const seed of [0, 1, 2]) {
+    const { asked, result } = await askedByWorkers(2, seed, [4, 3, 8]);
+    assert.deepEqual(asked[0], [4, 3, 8], "one reads for all, as there are seeds to run beside it");
+    const second = result.trials[2]?.strategy?.actions.at(-1)?.method;
+    assert.notEqual(second, "choose", "the second worker takes a seed");
+  }
 });

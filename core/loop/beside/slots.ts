@@ -33,6 +33,8 @@ export class Slots {
   #asking = false;
   readonly #calls: Waiting[] = [];
   readonly #timings: (() => void)[] = [];
+  /** Trials that have ended. */
+  #endings = 0;
   /** Who waits until a trial may begin, or until one has ended. */
   #room: (() => void) | null = null;
   #ended: (() => void) | null = null;
@@ -92,8 +94,10 @@ export class Slots {
     const failed: unknown[] = [];
     for (;;) {
       await this.#untilRoom();
+      const endings = this.#endings;
       const trial = failed.length > 0 ? null : await this.#ask(() => next(this.#begun));
       if (trial !== null) void this.#run(trial).catch((error) => failed.push(error));
+      else if (this.#endings > endings) continue; // one that ended while it was asked may let another begin
       else if (this.#begun > 0) await this.#untilEnded();
       else break;
     }
@@ -135,6 +139,7 @@ export class Slots {
       await trial();
     } finally {
       this.#begun--;
+      this.#endings++;
       this.#ended?.();
       this.#ended = null;
       this.#goOn();

@@ -11,7 +11,7 @@ export const SWEEP_NEEDS: RunNeeds = {
   front: true,
   constraints: true,
   limits: true,
-  side_by_side: false, // its cells share the reading of their prompts, which one process does
+  side_by_side: true,
   not_elsewhere: null,
   not_by_hand: null,
 };

@@ -1,16 +1,21 @@
 import assert from "node:assert/strict";
 import {
+  type Backend,
+  isFinished,
   kindOf,
   type Method,
   openByHand,
   type RunPorts,
+  type runStudy,
+  strategyKey,
   StudyRequest,
   UsageError,
 } from "../../../core/mod.ts";
 import { cellsOf } from "../../../core/runs/sweep/cells.ts";
 import { SweepPlan } from "../../../core/runs/sweep/plan.ts";
 import { methods, plugins, smallFacts } from "../spec_fixtures.ts";
-import { world } from "../study_world.ts";
+import { interleaved } from "../interleaved_world.ts";
+import { historyOf, type World, world } from "../study_world.ts";
 
 const facts = smallFacts();
 const round = methods.find(({ method }) => method.name === "round")!;
@@ -99,6 +104,87 @@ Deno.test("a sweep measures the baseline and each cell on all samples, and times
     ...["8", "4", "3"].map((bits) => `evaluate ${bits} full`),
   ]);
   assert.ok(!calls.some((one) => one.startsWith("speed")));
+});
+
+/** A sweep on so many workers, its calls ended in a drawn order: what each reading of prompts answers. */
+async function sweptBy(
+  workers: number,
+  seed: number,
+  weights: readonly object[][],
+  { stop_at = Infinity, first }: { stop_at?: number; first?: World } = {},
+) {
+  const strategies = { sweep: { methods: ["choose"], budgets: [8, 4, 3, 2], weights } };
+  const made = world(strategies as object, { methods: known });
+  const named = { model_name: "small", dataset: "words", workers };
+  const request = StudyRequest.parse({ ...named, ...strategies });
+  const kind = kindOf(request);
+  const spec = kind.spec(request, facts, { ...plugins, methods: known });
+  const readings: string[] = [];
+  const asked = new Set<string>();
+  const [now, twice] = [new Set<string>(), [] as string[]];
+  const watching = (backend: Backend): Backend => ({
+    ...backend,
+    async evaluate(...given) {
+      const [, artifact, , , , beside = []] = given;
+      const own = artifact.artifact_id.replaceAll(/\{"bits":(\d).*?\}/g, " $1");
+      const others = beside.map(({ params }) => own.replace(/\d$/, String(params["bits"])));
+      const cells = [own, ...others].filter((one) => one.includes("choose"));
+      const fresh = cells.filter((one) => !asked.has(one));
+      if (fresh.length > 0) readings.push(fresh.join(", "));
+      for (const one of cells) {
+        if (now.has(one)) twice.push(one);
+        asked.add(one);
+        now.add(one);
+      }
+      const evaluated = await backend.evaluate(...given);
+      cells.forEach((one) => now.delete(one));
+      return evaluated;
+    },
+  });
+  const history = first === undefined ? {} : { history: historyOf(first) };
+  const own = { request, spec, methods: known, samplers: [], ...history };
+  const stop = (step: number) => step === stop_at && made.abort.abort();
+  const w: World = { ...made, input: (more = {}) => made.input({ ...own, ...more }) };
+  const drive: typeof runStudy = (input, ports) =>
+    kind.drive(input, { ...ports, backend: watching(ports.backend) } as RunPorts);
+  const { result, watched } = await interleaved(w, seed, own, stop, drive);
+  assert.deepEqual(twice, [], "what an evaluation under way asks is asked by no other");
+  const finished = result.trials.filter(isFinished).map(({ actions }) => strategyKey(actions));
+  return { readings: readings.sort(), finished: finished.sort(), watched, made, result };
+}
+
+Deno.test("a sweep on two workers runs the cells of one, and reads prompts once for each weights", async () => {
+  const rounding = [{ agent: "shrinking", method: "round", params: { bits: 8 } }];
+  const alone = await sweptBy(1, 0, [[], rounding]);
+  const every = (start: string, bits: number[]) =>
+    bits.map((b) => `${start}choose ${b}`).join(", ");
+  for (const seed of [1, 2]) {
+    const two = await sweptBy(2, seed, [[], rounding]);
+    assert.deepEqual(two.finished, alone.finished);
+    assert.equal(two.watched.most, 2);
+    assert.deepEqual(two.readings, [every("", [8, 4, 3, 2]), every("round 8+", [8, 4, 3, 2])]);
+    const three = await sweptBy(3, seed, [[], rounding]);
+    assert.deepEqual([three.readings, three.finished], [two.readings, two.finished]);
+  }
+  for (const seed of [1, 2, 3, 4, 5, 6]) {
+    // Where there are more workers than weights, the cells of one are dealt.
+    const dealt = await sweptBy(2, seed, [[]]);
+    const cells = dealt.readings.map((one) => one.split(", "));
+    assert.ok(cells.every(({ length }) => length <= 2), dealt.readings.join("; "));
+    assert.deepEqual(cells.flat().sort(), [2, 3, 4, 8].map((bits) => `choose ${bits}`));
+    assert.equal(dealt.result.message, "All 4 cells of the sweep are run.");
+  }
+});
+
+Deno.test("a sweep on two workers that was stopped goes on with the cells that are left", async () => {
+  const whole = (await sweptBy(1, 0, [[]])).finished;
+  for (const stop_at of [3, 5, 7]) {
+    const first = await sweptBy(2, 1, [[]], { stop_at });
+    assert.equal(first.result.stop, "cancelled");
+    assert.ok(first.finished.length < whole.length);
+    const second = await sweptBy(2, 2, [[]], { first: first.made });
+    assert.deepEqual(second.finished, whole, "each is run, and none that is finished again");
+  }
 });
 
 Deno.test("a sweep by hand proposes its cells, and learns from one that nobody timed", async () => {
