@@ -187,6 +187,31 @@ Deno.test("a sweep on two workers that was stopped goes on with the cells that a
   }
 });
 
+Deno.test("a sweep that is killed after any record goes on: each cell once, with the same figures", async () => {
+  const strategies = { sweep: { methods: ["choose"], budgets: [8, 4, 3] } };
+  const request = StudyRequest.parse({ model_name: "small", dataset: "words", ...strategies });
+  const spec = kindOf(request).spec(request, facts, { ...plugins, methods: known });
+  const opened = () => world(strategies as object, { methods: known });
+  const drive = (made: ReturnType<typeof world>, more: object = {}) => {
+    const input = { ...made.input({ methods: known, spec, ...more }), request };
+    return kindOf(request).drive(input, made.ports as RunPorts);
+  };
+  const figures = ({ trials }: Awaited<ReturnType<typeof drive>>) =>
+    trials.filter(({ state }) => state === "completed").map(({ actions, measurements }) => [
+      actions.map(({ params }) => params["bits"]),
+      measurements.filter(({ metric }) => metric === "accuracy").map(({ value }) => value),
+    ]);
+  const first = opened();
+  const whole = await drive(first);
+  assert.equal(figures(whole).length, 4);
+  const begun = first.records.findIndex(({ type }) => type === "study_opened");
+  for (let count = begun + 1; count <= first.records.length; count += 1) {
+    const later = opened();
+    const result = await drive(later, { history: historyOf(first, count) });
+    assert.deepEqual(figures(result), figures(whole), `killed after record ${count}`);
+  }
+});
+
 Deno.test("a sweep by hand proposes its cells, and learns from one that nobody timed", async () => {
   const strategies = { sweep: { methods: ["choose"], budgets: [8, 4] } };
   const made = world(strategies as object, { methods: known });
