@@ -232,6 +232,7 @@ async function prepared(
   const workshop: Workshop = { ...tools, store };
   const journal = openedFirst(store, !isNew);
   const outOfTime = new AbortController();
+  const cardless = new AbortController();
   // Elsewhere processor time is not counted, and a worker's part of a machine is its allocation.
   const meter = session.elsewhere ? undefined : studyMeter(facts.device);
   const runner = createCallRunner({
@@ -246,6 +247,7 @@ async function prepared(
     timestamp: workshop.timestamp,
     stall_minutes: request.stall_minutes,
     ...(session.elsewhere ? {} : { shareOut: shareOut(setWorkers(request), facts) }),
+    onNoCard: () => cardless.abort(),
   });
   const known = history?.study.opened.spec ?? spec;
   const ready = await prepareStudy(workshop, runner, {
@@ -293,5 +295,6 @@ async function prepared(
     idOfBytes: (artifact: Artifact) => idOfBytes(artifact, tools.artifacts),
     ...(session.members === null ? {} : { members: session.members }),
   };
-  return { input, ports: { backend, tracker: journal, ask, clock, signal, ...outside } };
+  const stop = AbortSignal.any([signal, cardless.signal]);
+  return { input, ports: { backend, tracker: journal, ask, clock, signal: stop, ...outside } };
 }

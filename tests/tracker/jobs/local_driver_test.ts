@@ -4,9 +4,11 @@ import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { attemptPaths, readResult } from "../../../tracker/jobs/attempt/attempt_folder.ts";
+import { seenAttempt } from "../../../tracker/jobs/attempt/attempt_state.ts";
 import { LEASE_MS, readLease, watchLeases } from "../../../tracker/jobs/attempt/lease.ts";
 import { LocalEngine } from "../../../tracker/jobs/engines/local/local_engine.ts";
 import { startScript } from "../../fixtures/programs.ts";
+import { playedCards } from "../../fixtures/played_cards.ts";
 import { fill, mountDisk, unlessMountable } from "../../fixtures/small_disk.ts";
 import { temporaryFolder } from "../../temporary_folder.ts";
 import { attemptOf, driving } from "./engine_cases.ts";
@@ -44,6 +46,37 @@ Deno.test({
     writeFileSync(join(here.root, "go"), "");
     for (const handle of [one, two, none, third]) await end(handle);
     assert.match(await said(third, "cards"), /cards [03]\./);
+  },
+});
+
+Deno.test({
+  name: "a job whose card is lost is to go on at another one, and that card is given to nobody",
+  ...detached,
+  async fn() {
+    const here = world();
+    await playedCards(here.root);
+    const { engine, said, end } = driving(here);
+    const gone = join(here.root, "lost");
+    const line =
+      `echo "card $CUDA_VISIBLE_DEVICES."; [ "$CUDA_VISIBLE_DEVICES" = 3 ] || { touch ${gone}-0; exit 1; }`;
+    const slots = { cpu: 0.5, gpu: 1, memory_gb: null };
+    const submit = () => engine.submit(attemptOf(here, line, { slots }));
+    const first = await submit();
+    await end(first);
+    const { result } = seenAttempt(first, watchLeases());
+    const { how, passing, reason } = result!;
+    assert.deepEqual([how, passing], ["failed", true], "it is tried again");
+    assert.match(reason, /^card 0 does not answer any more; exit code 1: card 0\.$/);
+    assert.equal((await engine.capacity()).total.gpu, 1);
+    const second = await submit();
+    assert.equal((await end(second))?.code, 0);
+    assert.match(await said(second, "card"), /card 3\./);
+    // Another driver, which saw nothing of it: its job does not begin there.
+    const other = driving(here, here.open());
+    const third = await other.engine.submit(attemptOf(here, line, { slots }));
+    assert.equal((await other.end(third))?.not_started, "card 0 does not answer any more");
+    assert.equal(seenAttempt(third, watchLeases()).result?.passing, true);
+    assert.equal((await other.engine.capacity()).total.gpu, 1);
   },
 });
 

@@ -11,6 +11,7 @@ import { workersOn } from "../../../tracker/jobs/workers/worker_client.ts";
 import { WorkerPool } from "../../../tracker/jobs/workers/worker_pool.ts";
 import { Heard, say, Told, wirePaths } from "../../../tracker/jobs/workers/worker_wire.ts";
 import { callProgram, plainPython, until } from "../../python-backends/scripted_worker.ts";
+import { playedCards } from "../../fixtures/played_cards.ts";
 import { temporaryFolder } from "../../temporary_folder.ts";
 
 const ONE = { cpu: 1, gpu: 0, memory_gb: null };
@@ -314,22 +315,13 @@ const DESCRIBED = {
 
 Deno.test("a call whose card is lost runs again on another one, and that one is not given any more", async () => {
   const folder = temporaryFolder("lost-card");
-  const [lost, runs] = [join(folder, "lost"), join(folder, "runs")];
-  const words = "Unable to determine the device handle for GPU 0000:00:04.0: GPU is lost.";
-  await Deno.writeTextFile(
-    join(folder, "nvidia-smi"),
-    `#!/bin/sh
-case "$1" in --id=*) [ -e ${lost}-\${1#--id=} ] && { echo "${words}"; exit 15; } ;; esac
-printf '0, Card\\n1, Card\\n'
-`,
-    { mode: 0o755 },
-  );
-  Deno.env.set("PATH", `${folder}:${Deno.env.get("PATH")}`);
+  const runs = join(folder, "runs");
+  await playedCards(folder);
   const said: string[] = [];
   const body = `card = os.environ["CUDA_VISIBLE_DEVICES"]
 with open(${JSON.stringify(runs)}, "a") as log: log.write(card + "\\n")
 if card == "0":
-    open(${JSON.stringify(lost)} + "-0", "w").close()
+    open(${JSON.stringify(join(folder, "lost-0"))}, "w").close()
     raise RuntimeError("CUDA error: unspecified launch failure")
 return {"methods": []}`;
   const { pool, engine } = await realPool(folder, body, ["0", "1"], said);

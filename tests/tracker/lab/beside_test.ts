@@ -10,7 +10,7 @@ import { checkRequest } from "../../../tracker/lab/check_request.ts";
 import { discoverPlugins } from "../../../tracker/lab/discover.ts";
 import { applyAction } from "../../../tracker/lab/runner/apply_action.ts";
 import { type CallRunner, failed } from "../../../tracker/lab/runner/call_runner.ts";
-import { shareOut } from "../../../tracker/lab/runner/machine/worker_share.ts";
+import { type Share, shareOut } from "../../../tracker/lab/runner/machine/worker_share.ts";
 import { openStore } from "../../../tracker/store/store.ts";
 import { bareStudy } from "../../fixtures/bare_study.ts";
 import { request, smallFacts } from "../../core/spec_fixtures.ts";
@@ -19,13 +19,16 @@ import { temporaryFolder } from "../../temporary_folder.ts";
 const plugins = await discoverPlugins();
 
 /** Runs something with variables set, or without those that are undefined. */
-function withVariables(variables: Record<string, string | undefined>, run: () => void): void {
+async function withVariables(
+  variables: Record<string, string | undefined>,
+  run: () => Promise<void>,
+): Promise<void> {
   const set = (name: string, value: string | undefined) =>
     value === undefined ? Deno.env.delete(name) : Deno.env.set(name, value);
   const before = Object.keys(variables).map((name) => [name, Deno.env.get(name)] as const);
   try {
     for (const [name, value] of Object.entries(variables)) set(name, value);
-    run();
+    await run();
   } finally {
     for (const [name, value] of before) set(name, value);
   }
@@ -91,29 +94,25 @@ Deno.test("an artifact that two trials need at once is made once, or by the seco
   assert.equal(applied, 3);
 });
 
-Deno.test("workers share a CPU's cores but for timings, and have a GPU each", () => {
+Deno.test("workers share a CPU's cores but for timings, and have a GPU each", async () => {
   const { device, ...facts } = smallFacts();
   const cpu = { ...facts, device: { ...device, cores: 8 } };
-  withVariables({ OMP_NUM_THREADS: undefined, CUDA_VISIBLE_DEVICES: "4, 6" }, () => {
-    assert.equal(shareOut(1, cpu)("evaluate").threads, null);
-    assert.deepEqual(
-      ["evaluate", "speed"].map((call) => shareOut(2, cpu)(call as "speed").threads),
-      [
-        4,
-        null,
-      ],
-    );
+  await withVariables({ OMP_NUM_THREADS: undefined, CUDA_VISIBLE_DEVICES: "4, 6" }, async () => {
+    const threadsOf = async (workers: number, call: "evaluate" | "speed") =>
+      (await shareOut(workers, cpu)(call))?.threads;
+    assert.equal(await threadsOf(1, "evaluate"), null);
+    assert.deepEqual([await threadsOf(2, "evaluate"), await threadsOf(2, "speed")], [4, null]);
     const gpus = shareOut(2, { device: { ...device, device: "cuda", cores: 8, gpus: 2 } });
-    const gpu = (share: { env?: Readonly<Record<string, string>> }) =>
-      share.env?.["CUDA_VISIBLE_DEVICES"];
-    const [first, second] = [gpus("speed"), gpus("apply")];
+    const gpu = (share: Share | null) => share?.env?.["CUDA_VISIBLE_DEVICES"];
+    const [first, second] = [await gpus("speed"), await gpus("apply")];
     assert.deepEqual([gpu(first), gpu(second)], ["4", "6"]);
-    assert.equal(gpu(gpus("suggest")), undefined, "a sampler's call takes none");
-    first[Symbol.dispose]();
-    assert.equal(gpu(gpus("apply")), "4");
+    assert.equal(gpu(await gpus("suggest")), undefined, "a sampler's call takes none");
+    first![Symbol.dispose]();
+    assert.equal(gpu(await gpus("apply")), "4");
   });
-  withVariables({ OMP_NUM_THREADS: "1" }, () => {
-    assert.equal(shareOut(2, cpu)("evaluate").threads, 1, "a limit of the program holds");
+  await withVariables({ OMP_NUM_THREADS: "1" }, async () => {
+    const share = await shareOut(2, cpu)("evaluate");
+    assert.equal(share?.threads, 1, "a limit of the program holds");
   });
 });
 

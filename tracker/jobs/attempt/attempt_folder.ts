@@ -52,6 +52,7 @@ const Written = z.strictObject({
   code: z.int().nullable().describe("null: a signal ended it, or it could not be started"),
   signal: z.string().nullable(),
   not_started: z.string().nullable().describe("why it could not be started"),
+  lost_cards: z.array(z.string()).default([]).describe("of its own, that the driver lost"),
   seconds: z.number().nonnegative().describe(
     "from its start to the end of all that it had started",
   ),

@@ -2,6 +2,7 @@ import { constants } from "node:os";
 import type { EngineState } from "../../../core/jobs/engine.ts";
 import type { AttemptResult, AttemptSeen } from "../../../core/jobs/ports.ts";
 import { logTail } from "../../../python-backends/child/log_tail.ts";
+import { lostWords } from "../../../python-backends/lost_card.ts";
 import { isAlive } from "../../../python-backends/process_owner.ts";
 import { attemptPaths, readResult, type Written } from "./attempt_folder.ts";
 import { isClosed, livesHere, readLease } from "./lease.ts";
@@ -38,16 +39,19 @@ const PASSING = /No space left on device|ENOSPC|Stale file handle/i;
 
 /** What came of an attempt, with its last words where it failed. */
 function resultOf(folder: string, written: Written): AttemptResult {
-  const { how, code, signal, not_started, seconds } = written;
+  const { how, code, signal, not_started, lost_cards, seconds } = written;
   const words = logTail(attemptPaths(folder).log, 3).replaceAll("\n", "; ");
   const last = words === "" ? "" : `: ${words}`;
-  const passing = PASSING.test(words);
+  const lost = lost_cards.length > 0;
+  const passing = lost || PASSING.test(words); // an engine gives a card that is gone to nobody
   const failed = (reason: string) => ({ how: "failed", code, reason, seconds, passing }) as const;
   if (how === "timeout") return failed(`it was ended after ${Math.round(seconds)} s, as asked`);
   if (how !== "done") return { how, code, reason: `it was ${how}`, seconds, passing: false };
   if (not_started !== null) return failed(not_started);
   if (signal !== null) return { ...failed(`${signal} ended it${last}`), passing: true };
-  if (code !== 0) return failed(`exit code ${code}${last}`);
+  if (code !== 0) {
+    return failed(`${lost ? `${lostWords(lost_cards)}; ` : ""}exit code ${code}${last}`);
+  }
   return { how, code, reason: "it has ended well", seconds, passing: false };
 }
 

@@ -9,6 +9,7 @@
 import { resolve } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { type Child, startChild } from "../../../python-backends/child/start_child.ts";
+import { lostCards, lostWords, ownCards } from "../../../python-backends/lost_card.ts";
 import { isAlive } from "../../../python-backends/process_owner.ts";
 import { writeWhole } from "../../../python-backends/whole_file.ts";
 import {
@@ -60,9 +61,22 @@ async function run(folder: string, request: Request, lease: Lease): Promise<Writ
   const { id, attempt, argv, cwd, seconds, holder } = request;
   const began = performance.now();
   const { token } = lease;
-  const result = { id, attempt, token, code: null, signal: null, not_started: null };
+  const result = {
+    id,
+    attempt,
+    token,
+    code: null,
+    signal: null,
+    not_started: null,
+    lost_cards: [],
+  };
   const took = () => Math.round(performance.now() - began) / 1000;
   if (readAsked(folder) === "cancel") return { ...result, how: "cancelled", seconds: took() };
+  const lost_before = await lostCards(ownCards());
+  if (lost_before.length > 0) {
+    const not_started = lostWords(lost_before);
+    return { ...result, how: "done", not_started, lost_cards: lost_before, seconds: took() };
+  }
   const child = startChild({
     argv,
     cwd,
@@ -93,7 +107,8 @@ async function run(folder: string, request: Request, lease: Lease): Promise<Writ
   await endRemains(token);
   await endBeyond(request.after);
   const how = end.why === null ? "done" : HOW[end.why];
-  return { ...result, code, signal, not_started, how, seconds: took() };
+  const lost_cards = how === "done" && code !== 0 ? await lostCards(ownCards()) : [];
+  return { ...result, code, signal, not_started, how, lost_cards, seconds: took() };
 }
 
 /** Waits where the disk is full: without a result all would be done again. */

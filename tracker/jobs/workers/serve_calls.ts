@@ -9,9 +9,10 @@ import { resolve } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Failure, Outcome } from "../../../core/mod.ts";
 import { createBackendClient } from "../../../python-backends/client.ts";
+import { lostCards, lostWords } from "../../../python-backends/lost_card.ts";
 import { readWhole } from "../../../python-backends/whole_file.ts";
 import { watchLeases } from "../attempt/lease.ts";
-import { findDevices, isLost } from "../engines/local/devices.ts";
+import { findDevices } from "../engines/local/devices.ts";
 import { Heard, pauses, type Said, say, Told, wirePaths, WorkerSettings } from "./worker_wire.ts";
 
 /** Events of a call that somebody hears; its result goes with the outcome. */
@@ -67,8 +68,9 @@ async function run({ run: call, ...asked }: Extract<Told, { run: number }>): Pro
   });
   stops.delete(call);
   // Not the call's own fault: it runs again, where another card is.
-  if (!outcome.ok && card !== null && await isLost(card)) {
-    tell({ card_lost: `card ${card} does not answer any more` });
+  const lost = outcome.ok || card === null ? [] : await lostCards([card]);
+  if (lost.length > 0) {
+    tell({ card_lost: lostWords(lost) });
     Deno.exit(1);
   }
   close(call, outcome.ok ? { ...outcome, value } : outcome);

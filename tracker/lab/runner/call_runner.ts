@@ -19,7 +19,7 @@ import type { Run } from "../../store/points/points.ts";
 import type { StudyMeter } from "./machine/energy_meter.ts";
 import type { KeepLog } from "./keep_log.ts";
 import { keepPoints } from "./keep_points.ts";
-import type { ShareOut } from "./machine/worker_share.ts";
+import type { Share, ShareOut } from "./machine/worker_share.ts";
 
 type Alert = Extract<JournalRecord, { type: "alert" }>;
 
@@ -52,12 +52,36 @@ export interface CallRunnerOptions {
   readonly openRun?: (key: RunKey) => Pick<Run, "log">;
   /** What each call has of the machine; absent: all of it. */
   readonly shareOut?: ShareOut;
+  /** Told that no card of the machine is left: nothing of the study can go on here. */
+  readonly onNoCard?: () => void;
   /** The study's, which takes what a GPU uses; absent: nobody counts. */
   readonly meter?: StudyMeter | undefined;
   /** Minutes that a worker may be silent; undefined: the client's own. */
   readonly stall_minutes?: number | undefined;
   /** ISO 8601. */
   readonly timestamp: () => string;
+}
+
+/** Runs a call on a share of the machine, and again on another one where a card of it is gone. */
+async function onAShare<T>(
+  { shareOut, onNoCard, signal }: CallRunnerOptions,
+  call: CallName,
+  warn: (condition: string, evidence: string) => void,
+  run: (share: Share | undefined) => Promise<Outcome<T>>,
+): Promise<Outcome<T>> {
+  for (;;) {
+    using share = await shareOut?.(call);
+    if (share === null) {
+      onNoCard?.();
+      const message = `Cannot ${call} as no card of this machine answers any more`;
+      const hint = "`pare resume` goes on once there is one";
+      return failed({ kind: "crash", message, hint, phase: call }, []);
+    }
+    const outcome = await run(share);
+    const lost = outcome.ok || signal.aborted ? null : await share?.lost() ?? null;
+    if (lost === null) return outcome;
+    warn("card_lost", lost);
+  }
 }
 
 /** At most so many samples a call reach the journal: every one at first, then every second … */
@@ -177,22 +201,22 @@ export function createCallRunner(options: CallRunnerOptions): CallRunner {
         warn(event.condition, event.evidence);
       } else if (event.event === "points") points?.take(event);
     };
-    using share = options.shareOut?.(request.call);
     const metered = options.meter?.call();
-    const outcome = await client.run(request, {
-      environment,
-      ...(share === undefined ? {} : { threads: share.threads, env: share.env }),
-      signal,
-      stallMs: stallMsOf(options, request),
-      onEvent: take,
-      onSample(sample) {
-        samples.add(sample);
-        metered?.(sample);
-      },
-      onLog: (path: string) => {
-        log = path;
-      },
-    });
+    const outcome = await onAShare(options, request.call, warn, (share) =>
+      client.run(request, {
+        environment,
+        ...(share === undefined ? {} : { threads: share.threads, env: share.env }),
+        signal,
+        stallMs: stallMsOf(options, request),
+        onEvent: take,
+        onSample(sample) {
+          samples.add(sample);
+          metered?.(sample);
+        },
+        onLog: (path: string) => {
+          log = path;
+        },
+      }));
     const missing = await points?.done() ?? null;
     if (missing !== null) warn("points", missing);
     if (howCalled(request.call).sampled) {

@@ -57,12 +57,3 @@ export async function findDevices(): Promise<Devices> {
     machine: kindOf(cpu, held.length === 0 ? [] : names),
   };
 }
-
-const GONE = /\bis lost\b|fallen off|unable to determine the device handle|no devices were found/i;
-
-/** Whether the driver says that a card does not answer any more; where it says nothing of that, it does. */
-export async function isLost(card: string): Promise<boolean> {
-  const words = [`--id=${card}`, "--query-gpu=name", "--format=csv,noheader"];
-  const asked = await execa("nvidia-smi", words, { reject: false, timeout: 10_000, all: true });
-  return asked.failed && GONE.test(asked.all ?? "");
-}

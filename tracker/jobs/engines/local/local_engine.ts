@@ -24,6 +24,7 @@ import {
   readAsked,
   readLog,
   readRequest,
+  readResult,
   writeRequest,
 } from "../../attempt/attempt_folder.ts";
 import { endOf, settled } from "../../attempt/attempt_state.ts";
@@ -99,7 +100,10 @@ export class LocalEngine implements Engine, Disposable {
 
   async #state(folder: Handle): Promise<EngineState> {
     const end = await settled(folder);
-    if (end !== null) return end;
+    if (end !== null) {
+      this.#avoid(readResult(folder)?.lost_cards ?? []);
+      return end;
+    }
     if (readAsked(folder) === "cancel") this.#waiting.delete(folder);
     const asked = this.#waiting.get(folder);
     if (asked !== undefined) {
@@ -148,7 +152,11 @@ export class LocalEngine implements Engine, Disposable {
   }
 
   avoid(handle: Handle): void {
-    for (const card of this.#given.get(handle) ?? []) this.#gone.add(card);
+    this.#avoid(this.#given.get(handle) ?? []);
+  }
+
+  #avoid(cards: readonly string[]): void {
+    for (const card of cards) if (this.devices.cards.includes(card)) this.#gone.add(card);
   }
 
   /** What there is, but for cards that are gone. */
