@@ -132,9 +132,10 @@ export function verdictOn(
     (sum, { theirs, tasks }) => sum + (theirs.method === FULL_CACHE ? 0 : tasks.length),
     0,
   );
-  const said =
-    `Of ${counted} comparisons of ${ours} with another method at its budget, ${better} are ` +
-    `told better and ${worse} worse (paired t and paired bootstrap, Holm over benchmarks, 5 %)`;
+  const said = counted === 0
+    ? `No benchmark compares ${ours} with another method at its budget`
+    : `Of ${counted} comparisons of ${ours} with another method at its budget, ${better} are ` +
+      `told better and ${worse} worse (paired t and paired bootstrap, Holm over benchmarks, 5 %)`;
   return lacking.length === 0
     ? `${said}.`
     : `${said}. It is not called better than the field: ${lacking.join(", ")} ${

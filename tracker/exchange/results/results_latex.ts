@@ -28,11 +28,14 @@ function marksOf(compared: readonly ComparedRows[], whole: boolean): ReadonlyMap
         others.every((one) => isTold(one) && isBetter(one));
       const lost = of(true).some((one) => isTold(one) && !isBetter(one));
       const mark = `${better ? "^{*}" : ""}${lost ? "_{\\downarrow}" : ""}`;
-      if (mark !== "") marks.set(`${trial_id} ${task}`, `$${mark}$`);
+      if (mark !== "") marks.set(`${trial_id} ${task}`, `\\rlap{$${mark}$}`);
     }
   }
   return marks;
 }
+
+/** Benchmarks whose names stand side by side; those of more are turned, or a page could not hold them. */
+const STRAIGHT = 6;
 
 /**
  * The table for a paper (`\usepackage{booktabs,graphicx}`): bold is the best of a budget; a star, better than
@@ -48,7 +51,11 @@ export function resultsLatex(
   const marks = marksOf(compared, lacking.length === 0);
   const averaged = rows.some(({ average }) => average !== null);
   const names = tasks.map(({ task }) => task);
-  const head = ["Method", "Budget", ...names, ...(averaged ? ["Avg"] : [])].map(escapeTex);
+  const turned = names.length > STRAIGHT ? (name: string) => `\\rotatebox{90}{${name}}` : String;
+  const head = [
+    ...["Method", "Budget"],
+    ...[...names, ...(averaged ? ["Avg"] : [])].map((name) => turned(escapeTex(name))),
+  ];
   const shown = (row: ResultRow, text: string, at: number) =>
     best.has(`${row.trial_id} ${at}`) ? `\\textbf{${text}}` : text;
   const lines = rows.map((row) => {
@@ -74,7 +81,7 @@ export function resultsLatex(
       : " An arrow") +
       ": worse than the full cache (paired $t$ and paired bootstrap, Holm over benchmarks, $p < 0.05$).";
   const told = verdict === null ? "" : ` ${escapeTex(verdict)}`;
-  return fittedTable({
+  return `% \\usepackage{booktabs,graphicx}\n` + fittedTable({
     caption: `${escapeTex(model)}: cache policies by budget, the best of each budget in bold.` +
       marked + guessing + told,
     label: "tab:caches",

@@ -119,8 +119,13 @@ Deno.test("a method is held against others of its budget by both tests, and is n
   const tex = resultsLatex(table, compared, verdict);
   assert.match(tex, /snapkv & 64 & \\textbf\{80\.0\} /, "no star: some lack");
   const whole = resultsLatex({ ...table, lacking: [] }, compared, verdict);
-  assert.match(whole, /snapkv & 64 & \\textbf\{80\.0\}\$\^\{\*\}/);
+  assert.match(whole, /snapkv & 64 & \\textbf\{80\.0\}\\rlap\{\$\^\{\*\}/);
   assert.match(tex, /snapkv & 25\\% & 85\.0 /, "two of 40 answers tell nothing");
+  assert.match(tex, /Method & Budget & words & text &/);
+  const many = Array.from({ length: 16 }, (_, at) => ({ ...table.tasks[0]!, task: `task_${at}` }));
+  const wide = resultsLatex({ ...table, tasks: many }, [], null);
+  assert.match(wide, /Method & Budget & \\rotatebox\{90\}\{task\\_0\} & /, "or no page holds them");
+  assert.match(verdictOn("snapkv", table, []), /^No benchmark compares snapkv with another/);
 });
 
 Deno.test("a cell's folder is method, model and budget, and its trial where two would share it", () => {

@@ -96,6 +96,7 @@ export function fittedTable({ caption, label, align, head, lines }: {
   \\centering
   \\caption{${caption}}
   \\label{${label}}
+  \\vspace{4pt}
   \\footnotesize
   \\setlength{\\tabcolsep}{3pt}
   \\sbox0{\\begin{tabular}{${align.join("")}}
