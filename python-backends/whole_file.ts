@@ -1,5 +1,6 @@
-import { existsSync } from "node:fs";
-import { dirname } from "node:path";
+import { existsSync, readdirSync, statSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { processStart } from "./process_owner.ts";
 
 function sync(path: string): void {
   using opened = Deno.openSync(path, { read: true });
@@ -33,6 +34,23 @@ export function writeWhole(path: string, value: unknown): void {
   writeWholeText(path, `${JSON.stringify(value, null, 2)}\n`);
 }
 
+/** Nobody is at a whole file for so long; it may be of a machine that shares the folder. */
+const ABANDONED_MS = 3_600_000;
+
+/** Removes what processes that were killed amid `writeWholeText` left in a folder. */
+function removeAbandoned(folder: string): void {
+  try {
+    for (const name of readdirSync(folder)) {
+      const [, pid] = /\.partial-(\d+)-[0-9a-f]{8}$/.exec(name) ?? [];
+      if (pid === undefined || processStart(Number(pid)) !== null) continue;
+      const path = join(folder, name);
+      if (Date.now() - statSync(path).mtimeMs > ABANDONED_MS) Deno.removeSync(path);
+    }
+  } catch {
+    // Another process removes them, too, or the folder cannot be read: they take little room.
+  }
+}
+
 /**
  * Writes a file so that a reader finds the old one or the new one, never a half, also after a power cut.
  * Several may write one file at once: the last one's stays. Makes the folder where it lacks.
@@ -41,6 +59,7 @@ export function writeWholeText(path: string, text: string): void {
   const folder = dirname(path);
   const partial = `${path}.partial-${Deno.pid}-${crypto.randomUUID().slice(0, 8)}`;
   makeFolder(folder);
+  removeAbandoned(folder);
   try {
     Deno.writeTextFileSync(partial, text);
     sync(partial);

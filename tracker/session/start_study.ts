@@ -96,7 +96,7 @@ export interface StartedStudy {
 
 /** The samples of a study's evaluations, read back from the store. */
 async function evaluationsOf(
-  store: Store,
+  store: Pick<Store, "paths">,
   study: ReplayedStudy,
 ): Promise<StoredEvaluation[]> {
   const root = store.paths.root;
@@ -110,8 +110,8 @@ async function evaluationsOf(
 }
 
 /** The journal of a study replayed, with its samples; undefined where it never ran. */
-async function historyOf(
-  store: Store,
+export async function historyOf(
+  store: Pick<Store, "paths" | "journalOf">,
   study_id: string,
 ): Promise<StudyHistory | undefined> {
   const records = await placeRecords(await store.journalOf(study_id), store.paths.root);

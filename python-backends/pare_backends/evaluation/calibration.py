@@ -19,6 +19,7 @@ import numpy as np
 from pare_backends.evaluation.overlap import RUN, evaluated_windows
 from pare_backends.evaluation.tasks.records import Row, content_hash, read_records
 from pare_backends.failures import CallFailure
+from pare_backends.models.whole_file import put_in_place
 
 SEPARATOR = "\n\n"
 CANDIDATES = 4
@@ -116,7 +117,7 @@ def write_windows(path: Path, windows: np.ndarray, ids: Sequence[str]) -> None:
 
     partial = path.with_name(path.name + ".partial")
     save_file({"input_ids": windows}, partial, metadata={"ids": json.dumps(list(ids))})
-    partial.replace(path)
+    put_in_place(partial, path)
 
 
 def read_windows(path: Path) -> np.ndarray:

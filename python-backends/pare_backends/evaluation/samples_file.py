@@ -9,6 +9,7 @@ from typing import Any
 
 from pare_backends.evaluation.outcome import SampleResult, TaskOutcome
 from pare_backends.evaluation.scoring.programs import cut_programs, has_programs
+from pare_backends.models.whole_file import put_in_place
 
 NUMBERS = (
     *("score", "chance", "log_likelihood", "seconds", "kl"),
@@ -50,7 +51,7 @@ def write_samples(path: Path, outcomes: Iterable[TaskOutcome], answer_chars: int
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(path.name + ".partial")
     parquet.write_table(pyarrow.Table.from_pylist(rows, schema=schema), partial)
-    partial.replace(path)
+    put_in_place(partial, path)
 
 
 def _row(sample: SampleResult, answer_chars: int, programs: bool) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""A file of tensors, written whole or not at all: what stood there before stays until then."""
+"""A file written whole or not at all: what stood there before stays until then."""
 
 from __future__ import annotations
 
@@ -11,6 +11,29 @@ from pare_backends.failures import CallFailure, is_disk_full, one_line
 
 if TYPE_CHECKING:
     import torch
+
+
+def put_in_place(partial: Path, path: Path) -> None:
+    """Gives a written file its name: after a power cut too it is there whole or not at all, and
+    with it the names of the folders down to it that may be new."""
+    with partial.open("rb") as file:
+        os.fsync(file.fileno())
+    partial.replace(path)
+    for folder in (path.parent, path.parent.parent):
+        _sync_names(folder)
+
+
+def _sync_names(folder: Path) -> None:
+    try:
+        descriptor = os.open(folder, os.O_RDONLY)
+    except OSError:
+        return
+    try:
+        os.fsync(descriptor)
+    except OSError:
+        pass  # a file system that syncs no folders keeps their names with the files
+    finally:
+        os.close(descriptor)
 
 
 def save_whole(
@@ -31,9 +54,7 @@ def save_whole(
     partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
     try:
         save_file(dict(tensors), str(partial), metadata=metadata)
-        with partial.open("rb") as file:
-            os.fsync(file.fileno())
-        partial.replace(path)
+        put_in_place(partial, path)
     except Exception as error:
         partial.unlink(missing_ok=True)
         if not is_disk_full(error):

@@ -3,7 +3,6 @@ import {
   type Backend,
   isFinished,
   kindOf,
-  type Method,
   openByHand,
   type RunPorts,
   type runStudy,
@@ -13,29 +12,12 @@ import {
 } from "../../../core/mod.ts";
 import { cellsOf } from "../../../core/runs/sweep/cells.ts";
 import { SweepPlan } from "../../../core/runs/sweep/plan.ts";
-import { methods, plugins, smallFacts } from "../spec_fixtures.ts";
+import { plugins, smallFacts } from "../spec_fixtures.ts";
 import { interleaved } from "../interleaved_world.ts";
 import { historyOf, type World, world } from "../study_world.ts";
+import { known } from "./sweep_world.ts";
 
 const facts = smallFacts();
-const round = methods.find(({ method }) => method.name === "round")!;
-
-/** A policy of the cache whose bits are its budget. */
-const keep = (name: string, more: Partial<Method> = {}) => ({
-  agent: "kv_cache",
-  method: {
-    ...round.method,
-    name,
-    order: { ...round.method.order, effect: "caches" },
-    leaves: (_params: unknown, { model }: typeof facts) => ({
-      changes: [{ part: "cache", effect: "caches", form: null, least_cosine: null }],
-      model: { ...model, cache: { kept_tokens: { mean: 64, most: 64 }, evict_after: "context" } },
-    }),
-    keeping: (bits: number) => bits < 1 ? { refused: "it keeps no share" } : { bits },
-    ...more,
-  } as unknown as Method,
-});
-const known = [...methods, keep("choose"), keep("whole", { keeping: undefined } as object)];
 const plan = (given: object) => SweepPlan.parse(given);
 
 Deno.test("a sweep's cells are weights by methods by budgets, and one of a method without a budget", () => {

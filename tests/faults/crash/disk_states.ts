@@ -2,31 +2,10 @@
  * What a disk may hold after a power cut: of each file what was synced, of each folder the names that were,
  * and of all that was pending any part. Names and data are apart: a name may be there without its data.
  */
-import { createHash } from "node:crypto";
-import { dirname } from "node:path";
+import { dirname, join } from "node:path";
 import { streamRandom } from "../../../core/mod.ts";
+import { built, type Change, type Entry, type Files, laid, type Node, Seen } from "./laid.ts";
 import type { Operation } from "./record.ts";
-
-/** A file or folder, whatever its name. */
-type Node = number;
-
-type Change =
-  | {
-    readonly of: "data";
-    readonly node: Node;
-    readonly at: number | "end";
-    readonly bytes: Uint8Array;
-  }
-  | { readonly of: "size"; readonly node: Node; readonly size: number }
-  /** Names that come (a node) or go (null), all at once. */
-  | { readonly of: "names"; readonly names: readonly Entry[] };
-
-interface Entry {
-  readonly folder: Node;
-  readonly name: string;
-  readonly node: Node | null;
-  readonly is_folder: boolean;
-}
 
 /** A change, and the event with which it is on disk for certain. */
 interface Pending {
@@ -37,8 +16,8 @@ interface Pending {
 }
 
 export interface DiskState {
-  /** Content by path; null: a folder. */
-  readonly files: ReadonlyMap<string, Uint8Array | null>;
+  /** Content by path; null: a folder. Made when it is asked for: all states at once fill the memory. */
+  readonly files: () => Files;
   /** What the workload had acknowledged by then. */
   readonly acknowledged: readonly string[];
   /** Which cut it is, for people. */
@@ -48,7 +27,13 @@ export interface DiskState {
 
 /** Most pending changes of which every subset is tried. */
 const ALL_SUBSETS = 6;
+/** Most of which each is tried alone, and all but each. */
+const EACH = 40;
 const SOME_SUBSETS = 50;
+/** Behind so many changes that wait, as of a folder that is synced at its end, the next event brings the same. */
+const FEW_SUBSETS = 6;
+/** It is certain from the beginning. */
+const BEFORE = -1;
 const SECTOR = 512;
 
 /** Follows a recording: which node has which name, and what is pending when. */
@@ -58,8 +43,9 @@ class Recording {
   readonly #names = new Map<string, Node>();
   #nodes = 1;
 
-  constructor(readonly root: string, operations: readonly Operation[]) {
+  constructor(readonly root: string, base: Files, operations: readonly Operation[]) {
     this.#names.set(root, 0);
+    for (const [name, bytes] of base) this.#standing(join(root, name), bytes);
     const synced = new Map<Node, number[]>();
     const raw: { event: number; change: Change; said: string }[] = [];
     operations.forEach((operation, event) => {
@@ -81,6 +67,16 @@ class Recording {
       const when = nodes.flatMap((node) => synced.get(node) ?? []).filter((at) => at > event);
       this.changes.push({ event, change, said, durable: Math.min(Infinity, ...when) });
     }
+  }
+
+  /** What was there before the workload. */
+  #standing(path: string, bytes: Uint8Array | null): void {
+    const own = { event: BEFORE, durable: BEFORE, said: "" };
+    const names = this.#entry(path, this.#nodes++, bytes === null);
+    this.changes.push({ ...own, change: { of: "names", names } });
+    if (bytes === null) return;
+    const node = this.#names.get(path)!;
+    this.changes.push({ ...own, change: { of: "data", node, at: 0, bytes } });
   }
 
   #entry(path: string, node: Node | null, is_folder = false): Entry[] {
@@ -123,52 +119,17 @@ class Recording {
   }
 }
 
-/** A file's content after some of its changes. */
-function grown(before: Uint8Array, change: Change & { of: "data" | "size" }): Uint8Array {
-  if (change.of === "size") {
-    const bytes = new Uint8Array(change.size);
-    bytes.set(before.subarray(0, change.size));
-    return bytes;
-  }
-  const at = change.at === "end" ? before.length : change.at;
-  const bytes = new Uint8Array(Math.max(before.length, at + change.bytes.length));
-  bytes.set(before);
-  bytes.set(change.bytes, at);
-  return bytes;
-}
-
-/** What the disk holds where these changes reached it. */
-function built(changes: readonly Change[]): Map<string, Uint8Array | null> {
-  const data = new Map<Node, Uint8Array>();
-  const folders = new Map<Node, Map<string, Entry>>([[0, new Map()]]);
-  for (const change of changes) {
-    if (change.of !== "names") {
-      data.set(change.node, grown(data.get(change.node) ?? new Uint8Array(0), change));
-      continue;
-    }
-    for (const entry of change.names) {
-      const names = folders.get(entry.folder) ?? new Map<string, Entry>();
-      folders.set(entry.folder, names);
-      if (entry.node === null) names.delete(entry.name);
-      else names.set(entry.name, entry);
-    }
-  }
-  const files = new Map<string, Uint8Array | null>();
-  const walk = (folder: Node, path: string) => {
-    for (const { name, node, is_folder } of folders.get(folder)?.values() ?? []) {
-      const own = path === "" ? name : `${path}/${name}`;
-      if (is_folder || folders.has(node!)) {
-        files.set(own, null);
-        walk(node!, own);
-      } else files.set(own, data.get(node!) ?? new Uint8Array(0));
-    }
-  };
-  walk(0, "");
-  return files;
-}
+/** Made once: as long as a write waits, its halves are the same. */
+const TORN = new WeakMap<Change, { said: string; change: Change }[]>();
 
 /** A last write of which the disk has some sectors, or the length alone. */
 function torn(change: Change): { said: string; change: Change }[] {
+  const known = TORN.get(change) ?? halvesOf(change);
+  TORN.set(change, known);
+  return known;
+}
+
+function halvesOf(change: Change): { said: string; change: Change }[] {
   if (change.of !== "data") return [];
   const { bytes } = change;
   const cuts = [0];
@@ -195,11 +156,13 @@ function choices(pending: readonly Pending[], random: () => number): [string, Ch
       found.push([some.map(({ said }) => said).join(" + "), some.map(({ change }) => change)]);
     }
   } else {
+    const many = pending.length > EACH;
     pending.forEach((one, n) => {
+      if (many && random() > FEW_SUBSETS / pending.length) return;
       found.push([`${one.said} alone`, [one.change]]);
       found.push([`all but ${one.said}`, all.filter((_, at) => at !== n)]);
     });
-    for (let n = 0; n < SOME_SUBSETS; n++) {
+    for (let n = 0; n < (many ? FEW_SUBSETS : SOME_SUBSETS); n++) {
       found.push([`some, drawn ${n}`, all.filter(() => random() < 0.5)]);
     }
   }
@@ -213,23 +176,16 @@ function choices(pending: readonly Pending[], random: () => number): [string, Ch
   return found;
 }
 
-function digest(files: DiskState["files"], acknowledged: number): string {
-  const hash = createHash("sha1").update(`${acknowledged}`);
-  for (const path of [...files.keys()].sort()) {
-    hash.update(`\0${path}\0`).update(files.get(path) ?? "folder");
-  }
-  return hash.digest("hex");
-}
-
-/** Every different state of a disk after a cut behind each event of a recording. */
+/** Every different state of a disk after a cut behind each event of a recording; `base`: what was there before. */
 export function diskStates(
   root: string,
+  base: Files,
   operations: readonly Operation[],
   seed: number,
 ): DiskState[] {
-  const recording = new Recording(root, operations);
+  const recording = new Recording(root, base, operations);
   const random = streamRandom(seed, "pending");
-  const seen = new Set<string>();
+  const seen = new Seen();
   const states: DiskState[] = [];
   for (let event = 0; event < operations.length; event++) {
     const before = recording.changes.filter((one) => one.event <= event);
@@ -247,17 +203,15 @@ export function diskStates(
         if (durable.includes(one) || reached.has(one.change)) return [one.change];
         return part !== undefined && one === pending[place] ? [part] : [];
       });
-      const files = built(ordered);
-      const key = digest(files, acknowledged.length);
-      if (seen.has(key)) continue;
-      seen.add(key);
+      const places = laid(ordered);
+      if (!seen.adds(places, acknowledged.length)) continue;
       const operation = operations[event]!;
       const file = operation.kind === "ack" ? "" : operation.path.slice(root.length + 1);
       const what = operation.kind === "ack"
         ? `the acknowledgement ${operation.said}`
         : operation.kind;
       states.push({
-        files,
+        files: () => built(places),
         acknowledged,
         file,
         call: `a cut behind event ${event}, ${what}: ${said}`,

@@ -1,15 +1,10 @@
 /** What the loops over traced workloads have in common: each workload is traced once, then hit at its points. */
-import { mkdirSync } from "node:fs";
+import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { Injected, Loop } from "../loop.ts";
 import { shuffledPlaces } from "../shuffled_places.ts";
-import { artifactWorkload } from "../workloads/artifact_workload.ts";
-import { journalWorkload } from "../workloads/journal_workload.ts";
-import { queueWorkload } from "../workloads/queue_workload.ts";
 import type { Workload } from "../workloads/workload.ts";
 import { lacksStrace } from "./record.ts";
-
-const WORKLOADS: readonly Workload[] = [journalWorkload, queueWorkload, artifactWorkload];
 
 /** A workload in its folder, and where its calls are traced. */
 export interface Traced {
@@ -18,7 +13,15 @@ export interface Traced {
   readonly log: string;
 }
 
+/** An empty folder, or one with what the workload begins with. */
+export async function begin({ workload, root }: Traced): Promise<void> {
+  rmSync(root, { recursive: true, force: true });
+  mkdirSync(root);
+  await workload.prepare?.(root);
+}
+
 interface Asked<P> extends Pick<Loop, "name" | "about" | "reaches"> {
+  readonly workloads: readonly Workload[];
   /** Traces a workload, and gives what may be done to it. */
   points(traced: Traced, seed: number): Promise<readonly P[]>;
   /** Does one of them, the nth of the walk, and checks what the product's start makes of it. */
@@ -26,17 +29,19 @@ interface Asked<P> extends Pick<Loop, "name" | "about" | "reaches"> {
 }
 
 /** A loop that is skipped, with the reason, where calls cannot be traced. */
-export function tracedLoop<P>({ name, about, reaches, points: pointsOf, hit }: Asked<P>): Loop {
+export function tracedLoop<P>(
+  { name, about, reaches, workloads, points: pointsOf, hit }: Asked<P>,
+): Loop {
   const lacks = lacksStrace();
   return {
     ...{ name, about, reaches: lacks === null ? reaches : [] },
     async open(seed, folder) {
       if (lacks !== null) console.log(`skipped: the loop ${name}: ${lacks}`);
       const points: { traced: Traced; point: P }[] = [];
-      for (const workload of lacks === null ? WORKLOADS : []) {
+      for (const workload of lacks === null ? workloads : []) {
         const root = join(Deno.realPathSync(folder), workload.name);
-        mkdirSync(root);
         const traced = { workload, root, log: join(folder, `${workload.name}.trace`) };
+        await begin(traced);
         for (const point of await pointsOf(traced, seed)) points.push({ traced, point });
       }
       const order = shuffledPlaces(points.length, seed);

@@ -1,21 +1,19 @@
 /** Each call on the files of a workload fails, lies, or is the last one; then the product starts. */
 import assert from "node:assert/strict";
-import { mkdirSync, rmSync } from "node:fs";
 import { type CallFault, callFaults, runWith } from "../crash/fail_calls.ts";
 import { namedCalls } from "../crash/record.ts";
-import { type Traced, tracedLoop } from "../crash/traced_loop.ts";
+import { begin, type Traced, tracedLoop } from "../crash/traced_loop.ts";
+import { artifactWorkload } from "../workloads/artifact_workload.ts";
+import { journalWorkload } from "../workloads/journal_workload.ts";
+import { queueWorkload } from "../workloads/queue_workload.ts";
 import { injecting, sometimes } from "../loop.ts";
 
 /** Calls of one kind on one file. */
 const MOST = 6;
 
-async function check(
-  { workload, root, log }: Traced,
-  fault: CallFault,
-  nth: number,
-): Promise<void> {
-  rmSync(root, { recursive: true, force: true });
-  mkdirSync(root);
+async function check(traced: Traced, fault: CallFault, nth: number): Promise<void> {
+  const { workload, root, log } = traced;
+  await begin(traced);
   const run = await runWith(fault, { script: workload.script, folder: root, log });
   assert.ok(!run.late, `the workload hangs; it said ${run.said.slice(0, 200)}`);
   if (run.met && run.killed) sometimes("the workload is killed in a call");
@@ -29,6 +27,7 @@ async function check(
 
 export const syscalls = tracedLoop<CallFault>({
   name: "syscalls",
+  workloads: [journalWorkload, queueWorkload, artifactWorkload],
   about: "each call on the files of a study, a queue and artifacts fails, lies or is the last one",
   reaches: [
     "the workload is killed in a call",

@@ -1,6 +1,5 @@
 import { checkFolder } from "../../ground/filled_folder.ts";
-import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from "node:fs";
-import { basename, dirname, join } from "node:path";
+import { mkdirSync, rmSync } from "node:fs";
 import {
   type CallRequest,
   type CallResult,
@@ -10,29 +9,16 @@ import {
   UsageError,
 } from "../../../core/mod.ts";
 import { type BackendClient, createBackendClient } from "../../../python-backends/client.ts";
-import { isRunning } from "../../../python-backends/worker/worker_folder.ts";
 import { checkHome, findHome } from "../../ground/home.ts";
 import { Stopped } from "../../ground/terminal/interrupt.ts";
 import { outsideStores } from "../../ground/storage/outside_stores.ts";
+import { partialOf, putFolder } from "../../ground/storage/whole_folder.ts";
 import { convertSource } from "../../exchange/conversion/convert_source.ts";
 import { conversionSummary } from "../../exchange/conversion/conversion_summary.ts";
 import { CONVERSION_ENVIRONMENT } from "../../exchange/conversion/formats.ts";
 import { refusal } from "../../lab/runner/call_runner.ts";
 
 const SIGNALS = ["SIGINT", "SIGTERM"] as const;
-
-/** Removes what a conversion to the same folder left whose process was killed. */
-function removeAbandoned(directory: string): void {
-  const folder = dirname(directory);
-  const name = `${basename(directory)}.partial-`;
-  const there = statSync(folder, { throwIfNoEntry: false })?.isDirectory() ?? false;
-  for (const entry of there ? readdirSync(folder) : []) {
-    const pid = entry.startsWith(name) ? Number(entry.slice(name.length)) : NaN;
-    if (Number.isInteger(pid) && !isRunning(pid)) {
-      rmSync(join(folder, entry), { recursive: true, force: true });
-    }
-  }
-}
 
 /** Makes the folder that is written; where it may not be, the sentence says why. */
 function makeFolder(directory: string, partial: string): void {
@@ -67,12 +53,11 @@ export async function convertCommand(
   await checkHome({ ...home, store: home.root }, false);
   using source = await convertSource(home, name);
   const { artifact_dir } = source;
-  removeAbandoned(directory);
   const stop = new AbortController();
   const abort = () => stop.signal.aborted ? Deno.exit(130) : stop.abort();
   for (const signal of SIGNALS) Deno.addSignalListener(signal, abort);
   const client = createBackendClient({ home: home.root, nursery: false, signal: stop.signal });
-  const partial = `${directory}.partial-${Deno.pid}`;
+  const partial = partialOf(directory);
   makeFolder(directory, partial);
   try {
     const format = options.to;
@@ -89,8 +74,7 @@ export async function convertCommand(
       files_dir: partial,
     });
     refuseBroken(source.name, format, facts);
-    if (existsSync(directory)) rmSync(directory, { recursive: true });
-    renameSync(partial, directory);
+    putFolder(partial, directory);
     console.log(`${source.name} as ${format} in ${directory}`);
     for (const line of conversionSummary(facts, made.size_bytes)) console.log(line);
     for (const note of made.notes) console.log(`note: ${note}`);

@@ -1,10 +1,11 @@
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync } from "node:fs";
+import { mkdirSync, readFileSync, rmSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { checkFolder } from "../../ground/filled_folder.ts";
 import { findHome } from "../../ground/home.ts";
 import type { ExportedTables } from "../../store/export_tables.ts";
 import { outsideStores } from "../../ground/storage/outside_stores.ts";
+import { partialOf, putFolder } from "../../ground/storage/whole_folder.ts";
 import { openStore } from "../../store/store.ts";
 import { jsonText } from "../../show/json/print_json.ts";
 
@@ -38,20 +39,6 @@ ${lines.join("\n")}
 `;
 }
 
-/** Puts a whole folder in its place; an earlier export goes only when the new one stands. */
-function place(partial: string, directory: string): void {
-  const old = `${directory}.old-${Deno.pid}`;
-  const replaced = existsSync(directory);
-  if (replaced) renameSync(directory, old);
-  try {
-    renameSync(partial, directory);
-  } catch (error) {
-    if (replaced) renameSync(old, directory);
-    throw error;
-  }
-  rmSync(old, { recursive: true, force: true });
-}
-
 /** `pare export --parquet DIR`: the whole store for DuckDB, pandas, Polars and whoever reads Parquet. */
 export async function exportCommand(
   options: { store?: string; parquet: string; force?: boolean; json?: boolean },
@@ -67,7 +54,7 @@ export async function exportCommand(
   const home = findHome(Deno.env.toObject(), options.store);
   await using store = await openStore(home.store, { write: false });
   mkdirSync(dirname(directory), { recursive: true });
-  const partial = `${directory}.partial-${Deno.pid}`;
+  const partial = partialOf(directory);
   try {
     mkdirSync(partial);
     const exported = await store.exportTables(partial);
@@ -75,7 +62,7 @@ export async function exportCommand(
     const document = { format: FORMAT, exported_at: new Date().toISOString(), ...rest, tables };
     await writeFile(join(partial, SCHEMA), JSON.stringify(document, null, 2) + "\n");
     await writeFile(join(partial, "README.md"), readme(exported));
-    place(partial, directory);
+    putFolder(partial, directory);
     if (options.json) {
       const told = tables.map(({ name, kind, rows, path }) => ({ name, kind, rows, path }));
       return console.log(jsonText("export", { folder: directory, tables: told, stale }));

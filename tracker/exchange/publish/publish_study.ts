@@ -1,8 +1,9 @@
 import { evidenceFigures } from "../../show/evidence_figures.ts";
-import { existsSync, mkdirSync, readdirSync, renameSync, rmdirSync, rmSync } from "node:fs";
-import { copyFile, readFile, writeFile } from "node:fs/promises";
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from "node:fs";
+import { readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Registry } from "../../../core/mod.ts";
+import { makeFolder, syncFolder } from "../../../python-backends/whole_file.ts";
 import { checkFolder } from "../../ground/filled_folder.ts";
 import { sqlFiles } from "../../show/report_sql/sql_box.ts";
 import { lockFiles } from "../reproduce/locks.ts";
@@ -11,6 +12,7 @@ import { reproductionFiles } from "../reproduce/write_reproduction.ts";
 import { writeOutputs } from "../../show/reports_of_study.ts";
 import { listFiles, sha256File } from "../../ground/storage/file_hash.ts";
 import { outsideStores } from "../../ground/storage/outside_stores.ts";
+import { partialOf, putFolder, syncBelow } from "../../ground/storage/whole_folder.ts";
 import type { Store } from "../../store/store.ts";
 import { viewStudy } from "../../show/view/view_study.ts";
 import { openTasks, publishTables } from "../../show/report_sql/publish_tables.ts";
@@ -54,7 +56,7 @@ export async function publishStudy(publishing: Publishing): Promise<Published> {
         ? null
         : `write into ${directory} as nothing was published there (it has no ${SUMS})`,
   });
-  const partial = `${directory}.partial-${Deno.pid}`;
+  const partial = partialOf(directory);
   mkdirSync(partial, { recursive: true });
   try {
     const left_out = await gather(publishing, partial);
@@ -127,18 +129,18 @@ async function renewCrate(
 async function place(partial: string, directory: string): Promise<void> {
   if (!existsSync(directory) || readdirSync(directory).length === 0) {
     mkdirSync(dirname(directory), { recursive: true });
-    if (existsSync(directory)) rmdirSync(directory);
-    renameSync(partial, directory);
-    return;
+    return putFolder(partial, directory);
   }
   const before = (await readFile(join(directory, SUMS), "utf8")).split("\n")
     .map((line) => line.slice(66)).filter((path) => path !== "");
   const now = await listFiles(partial);
-  for (const path of now) {
+  syncBelow(partial);
+  // The sums last: with them it is whole, and without them it can be told from that.
+  for (const path of [...now.filter((one) => one !== SUMS), SUMS]) {
     const target = join(directory, path);
-    mkdirSync(dirname(target), { recursive: true });
-    await copyFile(join(partial, path), `${target}.new`);
-    renameSync(`${target}.new`, target);
+    makeFolder(dirname(target));
+    renameSync(join(partial, path), target);
+    syncFolder(dirname(target));
   }
   for (const path of before.filter((path) => !now.includes(path))) {
     if (path.split("/").includes("..") || path.startsWith("/")) continue; // none that we wrote

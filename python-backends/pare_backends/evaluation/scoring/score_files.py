@@ -11,6 +11,7 @@ from pare_backends.evaluation.outcome import SampleResult
 from pare_backends.evaluation.scoring.answer import Score
 from pare_backends.evaluation.scoring.context import Scoring
 from pare_backends.evaluation.tasks.records import file_sha256
+from pare_backends.models.whole_file import put_in_place
 
 OF_SAMPLE = ("task", "sample_id", "sample_hash", "scorer", "scorer_version")
 SCORES = {
@@ -63,5 +64,5 @@ def _write(path: Path, rows: Sequence[dict[str, Any]], columns: dict[str, str]) 
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(path.name + ".partial")
     parquet.write_table(pyarrow.Table.from_pylist(list(rows), schema=schema), partial)
-    partial.replace(path)
+    put_in_place(partial, path)
     return {"name": path.name, "rows": len(rows), "sha256": file_sha256(path)}

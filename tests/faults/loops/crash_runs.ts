@@ -1,0 +1,20 @@
+/** Power cuts of whole runs, of a publication and of the mirror: what each leaves, and how it goes on. */
+import { crashLoop } from "../crash/crash_loop.ts";
+import { mirrorWorkload } from "../workloads/mirror_workload.ts";
+import { publishWorkload } from "../workloads/publish_workload.ts";
+import { stagedWorkload } from "../workloads/staged_workload.ts";
+import { sweepWorkload } from "../workloads/sweep_workload.ts";
+
+export const crash_runs = crashLoop({
+  name: "crash_runs",
+  about: "each state that a power cut may leave of a staged run, a sweep, a mirror, a publication",
+  workloads: [stagedWorkload, sweepWorkload, mirrorWorkload, publishWorkload],
+  reaches: [
+    "stages: a run goes on after a fault",
+    "stages: a run that has ended is taken up",
+    "sweep: a run goes on after a fault",
+    "a mirror goes on from its place after a fault",
+    "a publication that a fault broke off is not there",
+    "a publication is mended after a fault",
+  ],
+});

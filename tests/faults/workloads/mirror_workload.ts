@@ -1,0 +1,103 @@
+/** The mirror of a study: after each answer of its server the power may go. */
+import assert from "node:assert/strict";
+import { cpSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { connectionOf } from "../../../tracker/exchange/mlflow/client/connection.ts";
+import { PATIENCE } from "../../../tracker/exchange/mlflow/client/http.ts";
+import { readProgress, targetName } from "../../../tracker/exchange/mlflow/mirror_progress.ts";
+import { mirrorTo, recordStudy } from "../../tracker/exchange/mlflow/mirror_world.ts";
+import { sometimes } from "../loop.ts";
+import { proxyTo } from "../wire/changed_answers.ts";
+import { scriptedMlflow } from "../wire/scripted_mlflow.ts";
+import { acknowledge, numbersOf, type Workload } from "./workload.ts";
+
+const STUDY = "s1";
+const storeOf = (root: string) => join(root, "store");
+const endOf = (root: string) => Number(Deno.readTextFileSync(join(root, "end")));
+const HASTY = { retries: 0, backoff_ms: 5, longest_pause_ms: 20 };
+
+/** What a target is called must be the same whichever port its server has. */
+const SHOWN = "http://mlflow.example";
+
+function mirrorOf(root: string, url: string) {
+  const to = mirrorTo(url, storeOf(root), {
+    checkpoints: "none",
+    connection: { ...connectionOf(url, {}), shown: SHOWN },
+    patience: { ...PATIENCE, ...HASTY },
+  });
+  to.follow(STUDY, null);
+  return () => to.pass({ [STUDY]: endOf(root) });
+}
+
+/** In steps of one record: the first request fails, so that it writes down its place often. */
+async function mirroredSlowly(
+  root: string,
+  server: { readonly url: string },
+  answered: (n: number) => boolean,
+  told: (n: number) => void = () => {},
+): Promise<void> {
+  let n = -1;
+  const refused = () => new Response("the server is gone", { status: 400 });
+  await using proxy = proxyTo(server.url, async (_, run) => {
+    const own = n++;
+    if (own < 0 || !answered(own)) return refused();
+    const answer = await run();
+    told(own);
+    return answer;
+  });
+  const pass = mirrorOf(root, proxy.url);
+  await pass().catch(() => {});
+  await pass();
+}
+
+/** Says each request once its server has done it. */
+async function work(root: string): Promise<void> {
+  const server = scriptedMlflow();
+  await mirroredSlowly(root, server, () => true, (n) => acknowledge(`told ${n}`));
+  acknowledge("mirrored");
+  Deno.exit(0);
+}
+
+/** A study's store whose mirror has not begun, beside the one that a fault hit. */
+function beginning(root: string): string {
+  const other = `${root}.beginning`;
+  rmSync(other, { recursive: true, force: true });
+  cpSync(root, other, { recursive: true });
+  for (const { name } of Deno.readDirSync(join(storeOf(other), "runs", STUDY))) {
+    if (name.startsWith("mlflow.json")) rmSync(join(storeOf(other), "runs", STUDY, name));
+  }
+  return other;
+}
+
+/** What a server holds that was told all. */
+let whole: unknown = null;
+
+export const mirrorWorkload: Workload = {
+  name: "mirror",
+  script: import.meta.filename!,
+  async prepare(root) {
+    const { end } = await recordStudy(storeOf(root), STUDY, {}, [], { max_trials: 1 });
+    Deno.writeTextFileSync(join(root, "end"), String(end));
+  },
+  async check(root, acknowledged) {
+    const other = beginning(root);
+    await using server = scriptedMlflow();
+    const due = numbersOf(acknowledged, "told").length;
+    // The server has what it had when the power went.
+    await mirroredSlowly(other, server, (n) => n < due).catch(() => {});
+    if (whole === null) {
+      await using sound = scriptedMlflow();
+      await mirrorOf(beginning(root), sound.url)();
+      whole = sound.held();
+    }
+    const place = readProgress(storeOf(root), targetName(SHOWN, "pare"), STUDY);
+    if (place !== undefined && place.offset < endOf(root)) {
+      sometimes("a mirror goes on from its place after a fault");
+    }
+    await mirrorOf(root, server.url)();
+    assert.deepEqual(server.held(), whole, "the server holds what no study says, or lacks some");
+    rmSync(other, { recursive: true });
+  },
+};
+
+if (import.meta.main) await work(Deno.args[0]!);

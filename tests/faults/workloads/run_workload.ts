@@ -1,0 +1,181 @@
+/**
+ * A run driven by the core's own loop with played calls, from an empty folder to its end. What a fault left
+ * is taken up as the product does: the journal replayed with its samples, the rest run.
+ */
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { join } from "node:path";
+import {
+  type Backend,
+  JournalRecord,
+  type RunPorts,
+  type StudyHistory,
+  type StudyResult,
+  type Tracker,
+} from "../../../core/mod.ts";
+import { writeWholeText } from "../../../python-backends/whole_file.ts";
+import { historyOf } from "../../../tracker/session/start_study.ts";
+import { readJournal } from "../../../tracker/store/journal/reader.ts";
+import { tryRunWriter } from "../../../tracker/store/shelf/run_writer.ts";
+import { checkFormat } from "../../../tracker/store/store_format.ts";
+import { runPaths, samplesPath, storePaths } from "../../../tracker/store/store_paths.ts";
+import type { World } from "../../core/study_world.ts";
+import { holdInvariants } from "../invariants.ts";
+import { sometimes } from "../loop.ts";
+import { acknowledge, numbersOf, type Workload } from "./workload.ts";
+
+const STUDY = "study";
+
+/** A run in a world of its own: what it is asked, and what drives it. */
+export interface Run {
+  readonly world: Pick<World, "backend" | "ports" | "clock" | "calls">;
+  drive(ports: RunPorts, history: StudyHistory | undefined): Promise<StudyResult>;
+}
+
+/** The world's calls, whose samples are kept as a worker keeps them. */
+function keeping(backend: Backend, root: string | null, tell: Tracker, now: () => number): Backend {
+  return {
+    ...backend,
+    async evaluate(trial_id, artifact, fidelity, action_index, look, beside) {
+      const found = await backend.evaluate(
+        trial_id,
+        artifact,
+        fidelity,
+        action_index,
+        look,
+        beside,
+      );
+      if (!found.ok || action_index !== undefined || (look?.rows ?? null) !== null) return found;
+      const text = found.value.samples.map((one) => `${JSON.stringify(one)}\n`).join("");
+      const path = samplesPath(STUDY, trial_id, fidelity).replace(/parquet$/, "jsonl");
+      if (root !== null) writeWholeText(join(root, path), text);
+      await tell.record({
+        ...{ type: "samples_written", at: new Date(now()).toISOString(), study_id: STUDY },
+        ...{ trial_id, fidelity, rows: found.value.samples.length, path },
+        sha256: createHash("sha256").update(text).digest("hex"),
+        protocol: found.value.protocol,
+      });
+      return found;
+    },
+  };
+}
+
+/** Drives it; `root` null: nothing is written. */
+async function driven(
+  { world, drive }: Run,
+  { root, tell, history }: { root: string | null; tell: Tracker; history?: StudyHistory },
+): Promise<StudyResult> {
+  const { ports, clock } = world;
+  const backend = keeping(world.backend, root, tell, clock.now);
+  const ids = {
+    idOfBytes: ({ artifact_id }: { artifact_id: string }) => Promise.resolve(artifact_id),
+  };
+  return await drive({ ...ports, ...ids, backend, tracker: tell }, history);
+}
+
+/** A run that nothing disturbs: its records, and its result. */
+async function unbroken(run: Run): Promise<{ records: string[]; result: StudyResult }> {
+  const records: string[] = [];
+  const tell: Tracker = {
+    record: (record) => Promise.resolve(void records.push(textOf(record))),
+  };
+  const result = await driven(run, { root: null, tell });
+  return { records, result };
+}
+
+/** Places of other folders are kept as places of the store's. */
+const withoutPlace = (_: string, value: unknown) =>
+  typeof value === "string" && (value === "." || value.startsWith("/")) ? "" : value;
+
+const textOf = (record: JournalRecord) => JSON.stringify(JournalRecord.parse(record), withoutPlace);
+
+/** A store without its index, which is derived: no part of this. */
+function opened(root: string) {
+  checkFormat(root, true);
+  const writer = tryRunWriter(root, STUDY);
+  assert.ok(writer !== null, "a run that nobody writes cannot be written");
+  const { journal } = runPaths(root, STUDY);
+  return {
+    paths: storePaths(root),
+    record: (record: JournalRecord) => writer.journal.append(record),
+    async journalOf() {
+      const found: JournalRecord[] = [];
+      for await (const entry of readJournal(journal)) {
+        if (entry.kind !== "record") assert.fail(`${entry.kind} of what was never acknowledged`);
+        found.push(entry.record);
+      }
+      return found;
+    },
+    close: () => writer.close(),
+  };
+}
+
+/** Says each record once it is on disk. */
+async function work(root: string, run: Run): Promise<void> {
+  const store = opened(root);
+  let n = 0;
+  const tell: Tracker = {
+    async record(record) {
+      await store.record(record);
+      acknowledge(`record ${n++}`);
+    },
+  };
+  await driven(run, { root, tell });
+  acknowledge("ended");
+  Deno.exit(0);
+}
+
+/** `same`: what of a result and of its records must be as if nothing had happened. */
+export function runWorkload(
+  name: string,
+  script: string,
+  made: () => Run,
+  same: (result: StudyResult, records: readonly JournalRecord[]) => unknown,
+): Workload {
+  // One world for all: what was made in it is found again by its key, as in a home.
+  let whole: Promise<{ run: Run; due: Awaited<ReturnType<typeof unbroken>> }> | null = null;
+  const ran = async () => {
+    const run = made();
+    return { run, due: await unbroken(run) };
+  };
+  return {
+    ...{ name, script },
+    async check(root, acknowledged) {
+      const { run, due } = await (whole ??= ran());
+      const began = performance.now();
+      const store = opened(root);
+      const start_ms = performance.now() - began;
+      const before = (await store.journalOf()).map(textOf);
+      const known = numbersOf(acknowledged, "record").map((n) => due.records[n]!);
+      await holdInvariants({
+        records: { read: before, sent: due.records, acknowledged: known },
+        start_ms,
+      });
+      const history = await historyOf(store, STUDY);
+      const closed = new Set(
+        known.map((text) => JSON.parse(text) as JournalRecord)
+          .flatMap((one) => one.type === "trial_closed" ? [one.trial.trial_id] : []),
+      );
+      const calls = run.world.calls.length;
+      const tell: Tracker = { record: (record) => store.record(record) };
+      const result = await driven(run, {
+        ...{ root, tell },
+        ...(history === undefined ? {} : { history }),
+      });
+      const again = run.world.calls.slice(calls).filter(({ trial_id }) => closed.has(trial_id));
+      assert.deepEqual(again, [], "a trial that had ended was run again");
+      const records = await store.journalOf();
+      const expected = due.records.map((text) => JSON.parse(text) as JournalRecord);
+      assert.deepEqual(same(result, records), same(due.result, expected), "it ends otherwise");
+      assert.ok(records.filter(({ type }) => type === "study_opened").length === 1);
+      if (acknowledged.includes("ended")) sometimes(`${name}: a run that has ended is taken up`);
+      else if (history !== undefined) sometimes(`${name}: a run goes on after a fault`);
+      await store.close();
+    },
+  };
+}
+
+/** The main part of a workload's file. */
+export async function runMain(made: () => Run): Promise<void> {
+  await work(Deno.args[0]!, made());
+}
