@@ -40,6 +40,7 @@ export * from "./advice/advice.ts";
 export * from "./front/comparable.ts";
 export * from "./front/compared_latency.ts";
 export * from "./advice/cache_crossing.ts";
+export * from "./advice/paying_setting.ts";
 export * from "./evidence/constraints.ts";
 export * from "./front/front_probability.ts";
 export * from "./front/front_worlds.ts";

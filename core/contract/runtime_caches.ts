@@ -11,6 +11,8 @@ export interface RuntimeCaches<K extends Knobs = Knobs> {
   readonly settings: Readonly<Record<string, SomeParamsOf<K>>>;
   /** Why these values fit neither each other nor the runtime, as the end of a sentence; null: they do. */
   refuses(params: ParamsOf<K>): string | null;
+  /** What the runtime's own program is told to compute so; empty: nothing. Absent: it has none. */
+  launch?(params: ParamsOf<K>): string[];
 }
 
 /** Returns its argument; types its settings by the knobs that declare them. */

@@ -52,6 +52,11 @@ const caches = defineCaches({
     kv_precision === "q8_0" && !flash_attention
       ? "values in q8_0 are read by flash attention alone: set flash_attention too"
       : null,
+  launch: ({ kv_precision, flash_attention, threads, repack }) => [
+    ...["-ctk", kv_precision, "-ctv", kv_precision, "-fa", flash_attention ? "on" : "off"],
+    ...(threads === 0 ? [] : ["-t", `${threads}`]),
+    ...(repack ? [] : ["--no-repack"]),
+  ],
 });
 
 function supports(facts: Facts): Support {

@@ -75,6 +75,13 @@ const caches = defineCaches({
     not_pinned: { pinning: false },
   },
   refuses: () => null,
+  launch: ({ kv_precision, inference_precision, input_group, threads, pinning }) => [
+    `KV_CACHE_PRECISION=${kv_precision}`,
+    `INFERENCE_PRECISION_HINT=${inference_precision}`,
+    ...(input_group === AS_THE_ARTIFACT ? [] : [`DYNAMIC_QUANTIZATION_GROUP_SIZE=${input_group}`]),
+    ...(threads === 0 ? [] : [`INFERENCE_NUM_THREADS=${threads}`]),
+    ...(pinning ? [] : ["ENABLE_CPU_PINNING=false"]),
+  ],
 });
 
 function supports({ model, device }: Facts): Support {

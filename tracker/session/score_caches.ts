@@ -7,10 +7,12 @@ import {
   isGenerated,
   pairBySample,
   pairedDifference,
+  payingSettings,
   type Runtime,
   type SampleResult,
   type SampleSelection,
   type ScoredCache,
+  type TimedCache,
   UsageError,
   type WireTask,
 } from "../../core/mod.ts";
@@ -43,6 +45,19 @@ interface CachesToScore extends TasksToScore {
 interface Scored {
   readonly rows: readonly ScoredCache[];
   readonly samples: readonly SampleResult[];
+}
+
+/** Of the settings that were measured all, or the full cache with those that surely cost less than it. */
+export function settingsToScore(
+  settings: readonly CacheSetting[],
+  caches: readonly TimedCache[],
+  refused: readonly { readonly setting: string }[],
+  paying: boolean,
+): CacheSetting[] {
+  const pays = payingSettings({ caches }).map(({ setting }) => setting);
+  return settings.filter(({ name }, at) =>
+    paying ? at === 0 || pays.includes(name) : !refused.some(({ setting }) => setting === name)
+  );
 }
 
 /** What of a study's benchmarks may be scored: where tokens are let go of, what is generated alone, as a text that

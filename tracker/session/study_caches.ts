@@ -21,7 +21,7 @@ import { refusal } from "../lab/runner/call_runner.ts";
 import { viewStudy } from "../show/view/view_study.ts";
 import type { Store } from "../store/store.ts";
 import { runnerBeside, type Watched } from "./prepared_text.ts";
-import { scoreCaches, tasksToScore } from "./score_caches.ts";
+import { scoreCaches, settingsToScore, tasksToScore } from "./score_caches.ts";
 import type { SessionInput } from "./start_study.ts";
 
 /** What `study.caches()` may be told. */
@@ -36,8 +36,9 @@ export interface CachesOptions extends Watched {
   readonly settings?: readonly (string | Readonly<Record<string, KnobValue>>)[];
   /** Generated after each prompt; default 64. */
   readonly new_tokens?: number;
-  /** Whether each setting is also scored on the study's benchmarks, by what it generates. */
-  readonly scores?: boolean;
+  /** Whether each setting is also scored on the study's benchmarks, by what it generates; "paying": those that
+   * surely cost less than the full cache, where a benchmark tells anything of them. */
+  readonly scores?: boolean | "paying";
   /** Of each benchmark; default: all of the first rung. */
   readonly samples?: number;
   /** Pairs of prompts, of a setting and of the full cache in turn; default 3. */
@@ -59,6 +60,8 @@ export interface MeasuredCaches {
   /** Absent: they were not asked for. */
   readonly scores?: readonly ScoredCache[];
   readonly refused: readonly { readonly setting: string; readonly reason: string }[];
+  /** By setting, what the runtime's own program is told; absent: it has none. */
+  readonly launches?: Readonly<Record<string, string[]>>;
 }
 
 const CONTEXTS = [1024, 2048, 4096];
@@ -155,6 +158,20 @@ async function artifactOf(
   );
 }
 
+/** Nothing where no benchmark of the study can be scored: the times stand without. */
+function refusedOnly(error: unknown): null {
+  if (error instanceof UsageError) return null;
+  throw error;
+}
+
+/** What the runtime's own program is told for each setting, where it has one. */
+function launchesOf({ launch }: RuntimeCaches, settings: readonly CacheSetting[]) {
+  if (launch === undefined) return {};
+  return {
+    launches: Object.fromEntries(settings.map(({ name, params }) => [name, launch(params)])),
+  };
+}
+
 /**
  * Speed and bytes of a runtime's cache under several settings, each in turn with the full cache: kept in
  * the store (SQL: cache_timings).
@@ -174,9 +191,8 @@ export async function studyCaches(
   const { store } = inUse;
   const artifact = await artifactOf(session, store, options.trial);
   const runner = runnerBeside(session, store, options);
-  const tasks = options.scores === true
-    ? await tasksToScore(session, store, { ...options, forgets: runtime.caches.forgets })
-    : null;
+  const scorable = { ...options, forgets: runtime.caches.forgets };
+  const asked = options.scores === true ? await tasksToScore(session, store, scorable) : null;
   const scratch = await mkdtemp(join(tmpdir(), "pare-caches-"));
   try {
     const place = { workshop: tools, runner, trial_id: "setup", runtime, precision: undefined };
@@ -196,13 +212,18 @@ export async function studyCaches(
       seed,
     }, runtime.needs.environment);
     if (!outcome.ok) throw refusal(outcome.failure);
-    const failing = outcome.value.refused.map(({ setting }) => setting);
+    const { caches, refused } = outcome.value;
+    const worth = settingsToScore(settings, caches, refused, options.scores === "paying");
+    const tasks = options.scores === "paying" && worth.length > 1
+      ? await tasksToScore(session, store, scorable).catch(refusedOnly)
+      : asked;
     const scores = tasks === null ? {} : {
       scores: await scoreCaches(
         { tools, runner, runtime, artifact, form_dir: forms.value.form_dir ?? "", ...tasks },
-        settings.filter(({ name }) => !failing.includes(name)),
+        worth,
       ),
     };
+    const launches = launchesOf(runtime.caches, settings);
     const own = { study_id, artifact_id: artifact.artifact_id, runtime: runtime.name };
     const at = tools.timestamp();
     await store.record({
@@ -213,9 +234,11 @@ export async function studyCaches(
       settings,
       ...outcome.value,
       ...scores,
+      ...launches,
     });
     const { numerics: _, version, ...measured } = outcome.value;
-    return { ...own, runtime_version: version, full: settings[0]!.name, ...measured, ...scores };
+    const full = settings[0]!.name;
+    return { ...own, runtime_version: version, full, ...measured, ...scores, ...launches };
   } finally {
     await rm(scratch, { recursive: true, force: true });
   }

@@ -74,4 +74,7 @@ export const CachesTimed = z.strictObject({
   settings: z.array(AskedCache).describe("the first keeps everything"),
   ...TimedCaches.shape,
   scores: z.array(ScoredCache).optional().describe("absent: it was not asked for"),
+  launches: z.record(z.string(), z.array(z.string())).optional().describe(
+    "by setting: what the runtime's own program is told; absent: no words of one are known",
+  ),
 });

@@ -3,16 +3,28 @@ import assert from "node:assert/strict";
 import {
   cacheCrossing,
   type JournalRecord,
+  namedCache,
+  payingSettings,
   replayStudy,
+  resolveCache,
+  type Runtime,
+  type ScoredCache,
   type TimedCache,
 } from "../../../core/mod.ts";
+import llamaCpp from "../../../plugins/runtimes/llama.cpp.ts";
+import openvino from "../../../plugins/runtimes/openvino.ts";
 import genai from "../../../plugins/runtimes/openvino_genai.ts";
 import transformers from "../../../plugins/runtimes/transformers.ts";
 import type { StudyView } from "../../../tracker/show/view/study_view.ts";
-import { contextSentences, crossingText } from "../../../tracker/show/caches/cache_words.ts";
+import {
+  contextSentences,
+  crossingText,
+  payingText,
+} from "../../../tracker/show/caches/cache_words.ts";
 import { weightsOnFront } from "../../../tracker/commands/caches/front_caches.ts";
 import { cachesText, parseContexts } from "../../../tracker/commands/caches/caches.ts";
 import { knobGrid } from "../../../tracker/commands/input/knob_list.ts";
+import { settingsToScore } from "../../../tracker/session/score_caches.ts";
 import { checkedCaches } from "../../../tracker/session/study_caches.ts";
 import { jsonText } from "../../../tracker/show/json/print_json.ts";
 import { openStore } from "../../../tracker/store/store.ts";
@@ -71,12 +83,82 @@ Deno.test("the recommended trial says at which length its cache pays, and of tim
     "Its cache setting takes fewer bytes than the full cache from 257 tokens on.",
   );
   assert.match(time!, /^Whether it saves time is not known: torch emulates/);
-  const measured = { caches: ROWS, settings: [{ name: "full" }], version: "genai 1" };
+  const measured = {
+    ...{ caches: ROWS, settings: [{ name: "full" }], runtime: "genai", version: "genai 1" },
+    launches: { less: ["--less", "1"] },
+  };
   const said = contextSentences(studyAt([{ ...measured, artifact_id: "w" }])).at(-1)!;
-  assert.match(said, /^Measured of these weights in genai 1 .*decodes faster from 2048 tokens on/);
+  assert.equal(
+    said,
+    "Settings of genai 1 that pay beside full. less (`--less 1`): a smaller cache from 2048 tokens on, " +
+      "faster decoding from 2048 tokens on; not scored.",
+  );
+  const twice = ["genai", "other"].map((runtime) => ({ ...measured, runtime, artifact_id: "w" }));
+  const both = contextSentences(studyAt([...twice, { ...twice[0]!, version: "genai 2" }]));
+  assert.equal(both.length, 4, "the newest of each runtime");
+  assert.match(both[2]!, /^Settings of genai 2 /);
   const others = contextSentences(studyAt([{ ...measured, artifact_id: "other" }])).at(-1);
   assert.equal(others, time, "other weights' times say nothing of these");
   assert.deepEqual(contextSentences({ ...studyAt([]), spec: {} } as unknown as StudyView), []);
+  const without = { ...studyAt([{ ...measured, artifact_id: "w" }]), spec: {} };
+  assert.deepEqual(contextSentences(without as unknown as StudyView), [said]);
+});
+
+/** A score of a setting on 100 samples beside the full cache's. */
+function scoredAs(setting: string, difference: number | null): ScoredCache {
+  const error = difference === null ? null : 0.01;
+  return {
+    ...{ setting, task: "gsm8k", metric: "accuracy", value: 0.5, standard_error: 0.05, n: 100 },
+    ...{ difference, difference_standard_error: error },
+  };
+}
+
+Deno.test("a setting pays where it surely costs less, and what it surely loses is said", () => {
+  const rows = [...ROWS, ...ROWS.map((row) => ({ ...row, setting: "worse" }))];
+  const slow = { ...timed(1024, 1.2, 3_000_000), setting: "slow" };
+  const scores = [
+    scoredAs("full", null),
+    scoredAs("less", -0.015),
+    scoredAs("worse", -0.03),
+    scoredAs("slow", -0.5),
+  ];
+  const pays = payingSettings({ caches: [...rows, slow], scores });
+  assert.deepEqual(pays.map(({ setting, from, loses }) => ({ setting, from, loses })), [
+    { setting: "less", from: { bytes: 2048, decode: 2048 }, loses: [] },
+    { setting: "worse", from: { bytes: 2048, decode: 2048 }, loses: ["gsm8k"] },
+  ]);
+  const said = payingText({ full: "full", version: "v", caches: rows, scores });
+  assert.match(
+    said,
+    /less: .*full cache: gsm8k -0.015 ± 0.010\. worse: .*, surely less on gsm8k\.$/,
+  );
+  assert.equal(
+    payingText({ full: "full", version: "v", caches: [slow] }),
+    "In v no other setting surely pays beside full.",
+  );
+});
+
+Deno.test("at a study's end the settings that pay are scored, else all that were measured", () => {
+  const settings = ["full", "less", "slow", "refused"].map((name) => ({ name, params: {} }));
+  const rows = [...ROWS, { ...timed(1024, 1.2, 3_000_000), setting: "slow" }];
+  const named = (paying: boolean) =>
+    settingsToScore(settings, rows, [{ setting: "refused" }], paying).map(({ name }) => name);
+  assert.deepEqual(named(true), ["full", "less"]);
+  assert.deepEqual(named(false), ["full", "less", "slow"]);
+});
+
+Deno.test("a setting is told as its runtime's own program takes it", () => {
+  const told = (runtime: Runtime, name: string) => {
+    const { params } = resolveCache(runtime.caches!, name, namedCache(runtime.caches!, name));
+    return runtime.caches!.launch!(params).join(" ");
+  };
+  assert.equal(told(llamaCpp, "flash_q8_0"), "-ctk q8_0 -ctv q8_0 -fa on");
+  assert.equal(told(llamaCpp, "one_thread"), "-ctk f32 -ctv f32 -fa off -t 1");
+  assert.equal(told(llamaCpp, "not_repacked"), "-ctk f32 -ctv f32 -fa off --no-repack");
+  assert.equal(
+    told(openvino, "inputs_32"),
+    "KV_CACHE_PRECISION=f32 INFERENCE_PRECISION_HINT=f32 DYNAMIC_QUANTIZATION_GROUP_SIZE=32",
+  );
 });
 
 Deno.test("of the front's trials each weights are measured once, without the policies that run on them", () => {

@@ -7,7 +7,7 @@ import {
   timesCompared,
   UsageError,
 } from "../../../core/mod.ts";
-import { crossingText } from "../../show/caches/cache_words.ts";
+import { crossingText, payingText } from "../../show/caches/cache_words.ts";
 import { contextTokens, parseWhole } from "../../ground/terminal/parse_values.ts";
 import { openLab } from "../../session/lab.ts";
 import { checkedCaches, type MeasuredCaches } from "../../session/study_caches.ts";
@@ -105,6 +105,8 @@ export function cachesText(measured: MeasuredCaches): string {
     ...crossings,
     ...refused.map(({ setting, reason }) => `${setting} was not measured: ${reason}`),
     ...scoresText(measured.scores ?? []),
+    "",
+    payingText({ ...measured, version: runtime_version }),
     "",
     `${runtime_version}, ${threads} threads, load ${
       number(load_average, 2)

@@ -30,8 +30,8 @@ function contextsFor({ spec: { context_tokens }, facts: { model } }: StudyView) 
 }
 
 /**
- * Settings of a runtime's cache, measured of the weights of each trial on the front: a text for each. A trial
- * of which they cannot be measured says why; the others are.
+ * Settings of a runtime, measured of the weights of each trial on the front, and those that pay scored: a text
+ * for each. A trial of which they cannot be measured says why; the others are.
  */
 export async function frontCaches(
   session: StudySession,
@@ -46,7 +46,8 @@ export async function frontCaches(
       trialName(number)
     } in ${runtime}, under its own settings of the cache`;
     try {
-      const options = { runtime, trial, passes: PASSES, ...contextsFor(view), onEvent };
+      const cheap = { passes: PASSES, scores: "paying" as const };
+      const options = { runtime, trial, ...cheap, ...contextsFor(view), onEvent };
       texts.push(`${of}:\n${cachesText(await session.caches(options))}`);
     } catch (error) {
       if (!(error instanceof UsageError)) throw error;

@@ -3,10 +3,13 @@ import {
   cacheCrossing,
   contextWords,
   type JournalRecord,
+  type MeasuredSettings,
+  type PayingSetting,
+  payingSettings,
   type TimedCache,
   timesCompared,
 } from "../../../core/mod.ts";
-import { bytes } from "../view/number_text.ts";
+import { bytes, withError } from "../view/number_text.ts";
 import { checkpointOf, type StudyView } from "../view/study_view.ts";
 
 const COSTS: Readonly<Record<CacheCost, readonly [less: string, not: string]>> = {
@@ -28,25 +31,94 @@ export function crossingText(name: string, full: string, rows: readonly TimedCac
 
 type TimedCaches = Extract<JournalRecord, { type: "caches_timed" }>;
 
-/** The settings of a runtime's cache as they were last measured on an artifact; undefined: never. */
-function timedOn(view: StudyView, artifact_id: string | undefined): TimedCaches | undefined {
-  return view.caches_timed.findLast((one) => one.artifact_id === artifact_id);
+/** The settings of each runtime as they were last measured on an artifact; empty: never. */
+function timedOn(view: StudyView, artifact_id: string | undefined): TimedCaches[] {
+  const own = view.caches_timed.filter((one) => one.artifact_id === artifact_id);
+  return [...new Map(own.map((one) => [one.runtime, one])).values()];
+}
+
+/** What a setting scores beside the full cache, and where that is surely less. */
+function scoreWords({ scores, loses }: PayingSetting): string {
+  if (scores.length === 0) return "not scored";
+  const said = scores.map((row) =>
+    `${row.task} ${
+      withError({
+        ...row,
+        value: row.difference ?? 0,
+        standard_error: row.difference_standard_error,
+      })
+    }`
+  );
+  const surely = loses.length === 0 ? "" : `, surely less on ${loses.join(", ")}`;
+  return `its score less that of the full cache: ${said.join(", ")}${surely}`;
+}
+
+const PAYS: Readonly<Record<CacheCost, string>> = {
+  bytes: "a smaller cache",
+  decode: "faster decoding",
+  prefill: "faster reading",
+};
+
+interface ShownSettings extends MeasuredSettings {
+  /** Which setting the others are held against. */
+  readonly full: string;
+  readonly version: string;
+  readonly launches?: Readonly<Record<string, readonly string[]>> | undefined;
+}
+
+/** The settings of a runtime that pay on some weights: from which length of the prompt on, at which loss of quality. */
+export function payingText({ full, launches = {}, version, ...measured }: ShownSettings): string {
+  const beside = `beside ${full}`;
+  const pays = payingSettings(measured);
+  if (pays.length === 0) return `In ${version} no other setting surely pays ${beside}.`;
+  const said = pays.map((one) => {
+    const costs = (Object.keys(PAYS) as CacheCost[]).flatMap((cost) => {
+      const from = one.from[cost];
+      return from === undefined ? [] : [`${PAYS[cost]} from ${from} tokens on`];
+    });
+    const words = launches[one.setting] ?? [];
+    const told = words.length === 0 ? "" : ` (\`${words.join(" ")}\`)`;
+    return `${one.setting}${told}: ${costs.join(", ")}; ${scoreWords(one)}`;
+  });
+  return `Settings of ${version} that pay ${beside}. ${said.join(". ")}.`;
 }
 
 /**
  * What the recommended trial's keys and values take at the study's context, else the original's, and from
- * which length on its policy saves bytes: by arithmetic. Of time it says what was measured of its weights in a
- * runtime whose cache is set; a policy of torch's is emulated and never timed. Empty: no context was asked for.
+ * which length on its policy saves bytes: by arithmetic. Of time it says what was measured of its weights in
+ * runtimes whose settings were tried; a policy of torch's is emulated and never timed.
  */
 export function contextSentences(view: StudyView): string[] {
-  const { context_tokens } = view.spec;
-  if (context_tokens === undefined) return [];
   const original = view.trials.find(({ strategy }) => strategy === null);
   const trial = view.trials.find(({ trial_id }) => trial_id === view.recommended) ?? original;
-  const of = (metric: string, one = trial) =>
+  if (trial === undefined) return [];
+  const artifact = trial === original
+    ? [...view.artifacts.values()].find(({ action }) => action === null)
+    : checkpointOf(view, trial.trial_id);
+  const measured = timedOn(view, artifact?.weights_id ?? artifact?.artifact_id)
+    .map((one) => payingText({ ...one, full: one.settings[0]?.name ?? "the first" }));
+  const counted = countedSentences(view, trial, original);
+  const unknown = counted.length > 1 && measured.length === 0
+    ? [
+      "Whether it saves time is not known: torch emulates what is kept. `pare caches` measures a " +
+      "runtime's own settings of its cache.",
+    ]
+    : [];
+  return [...counted, ...unknown, ...measured];
+}
+
+type ViewedTrial = StudyView["trials"][number];
+
+/** Bytes at the study's context, and from which length on a policy takes fewer; empty: no context was asked for. */
+function countedSentences(
+  { spec: { context_tokens } }: StudyView,
+  trial: ViewedTrial,
+  original: ViewedTrial | undefined,
+): string[] {
+  const of = (metric: string, one: ViewedTrial | undefined = trial) =>
     one?.measurements.findLast((row) => row.metric === metric)?.value ?? null;
   const [kv, memory] = [of("kv_bytes_at_context"), of("memory_bytes_at_context")];
-  if (trial === undefined || kv === null || memory === null) return [];
+  if (context_tokens === undefined || kv === null || memory === null) return [];
   const at = contextWords(context_tokens);
   const beside = (metric: string) =>
     trial === original ? "" : ` against ${bytes(of(metric, original))} of the original`;
@@ -54,29 +126,7 @@ export function contextSentences(view: StudyView): string[] {
     `At ${at} keys and values take ${bytes(kv)}${beside("kv_bytes_at_context")}; with ` +
     `the weights that is ${bytes(memory)}${beside("memory_bytes_at_context")}, by arithmetic.`;
   const crossing = of("kv_crossing_tokens");
-  return [counted, ...(crossing === null ? [] : [paysFrom(crossing, context_tokens)]), ...timed()];
-
-  function timed(): string[] {
-    const artifact = trial === original
-      ? [...view.artifacts.values()].find(({ action }) => action === null)
-      : checkpointOf(view, trial!.trial_id);
-    const weights = artifact?.weights_id ?? artifact?.artifact_id;
-    const found = timedOn(view, weights);
-    if (found === undefined) {
-      if (crossing === null) return [];
-      return [
-        "Whether it saves time is not known: torch emulates what is kept. `pare caches` measures a " +
-        "runtime's own settings of its cache.",
-      ];
-    }
-    const [full] = found.settings;
-    const settings = [...new Set(found.caches.map(({ setting }) => setting))];
-    return [
-      `Measured of these weights in ${found.version} with its own settings of the cache: ${
-        settings.map((name) => crossingText(name, full?.name ?? "", found.caches)).join(". ")
-      }.`,
-    ];
-  }
+  return [counted, ...(crossing === null ? [] : [paysFrom(crossing, context_tokens)])];
 }
 
 function paysFrom(crossing: number, context_tokens: number): string {

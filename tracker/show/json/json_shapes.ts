@@ -337,6 +337,9 @@ const MeasuredCaches = TimedCaches.omit({ numerics: true, version: true }).exten
   runtime_version: z.string(),
   full: z.string().describe("the setting that the others are held against"),
   scores: z.array(ScoredCache).optional().describe("by what each generates; absent: not asked"),
+  launches: z.record(z.string(), z.array(z.string())).optional().describe(
+    "by setting: what the runtime's own program is told",
+  ),
 });
 
 /** What each command's `--json` prints as `data`, by kind. */
