@@ -5,8 +5,23 @@
 import type { Facts } from "../../core/mod.ts";
 import { type BlockKind, blockWeights, isBlockKind } from "./ggml.ts";
 
-/** The matrices of a block of the architectures that GGUF files are written of. */
-export type Role = "q" | "k" | "v" | "o" | "gate" | "up" | "down";
+/** The matrices of a block of the architectures that GGUF files are written of; `qkv`: three in one. */
+export type Role = "q" | "k" | "v" | "qkv" | "o" | "gate" | "up" | "down";
+
+/** Architectures whose blocks have other matrices than q, k, v, o, gate, up and down, in their order. */
+const OTHER_BLOCKS: Readonly<Record<string, readonly Role[]>> = {
+  BloomForCausalLM: ["qkv", "o", "up", "down"],
+  GPT2LMHeadModel: ["qkv", "o", "up", "down"],
+  GPTNeoXForCausalLM: ["qkv", "o", "up", "down"],
+  Phi3ForCausalLM: ["o", "qkv", "up", "down"],
+  ArceeForCausalLM: ["q", "k", "v", "o", "up", "down"],
+  NemotronForCausalLM: ["q", "k", "v", "o", "up", "down"],
+  PhiForCausalLM: ["q", "k", "v", "o", "up", "down"],
+  Starcoder2ForCausalLM: ["q", "k", "v", "o", "up", "down"],
+};
+const USUAL_BLOCK: readonly Role[] = ["q", "k", "v", "o", "gate", "up", "down"];
+/** Whose `up` holds the gate too. */
+const GATED_UP = "Phi3ForCausalLM";
 
 /** Layers by their place among n. `spread`: the first and last eighth, every third between. */
 type Place = "first_two" | "first_four" | "first_eighth" | "first_sixteenth" | "middle" | "spread";
@@ -138,19 +153,22 @@ function fitting(kind: BlockKind, columns: number): BlockKind {
   return columns % blockWeights(kind) === 0 ? kind : INSTEAD[kind] ?? kind;
 }
 
-/** (out, in) of a role's matrices. */
-export function roleShapes({ model }: Facts): Record<Role, readonly [number, number]> {
-  const { hidden_size: hidden, intermediate_size: wide, heads, kv_heads } = model;
+/** (out, in) of the matrices of a block, by role, in the model's order. */
+export function roleShapes({ model }: Facts): Partial<Record<Role, readonly [number, number]>> {
+  const { hidden_size: hidden, intermediate_size: wide, heads, kv_heads, architecture } = model;
   const width = model.head_dim ?? hidden / heads;
-  return {
+  const all: Record<Role, readonly [number, number]> = {
     q: [heads * width, hidden],
     k: [kv_heads * width, hidden],
     v: [kv_heads * width, hidden],
+    qkv: [(heads + 2 * kv_heads) * width, hidden],
     o: [hidden, heads * width],
     gate: [wide, hidden],
-    up: [wide, hidden],
+    up: [architecture === GATED_UP ? 2 * wide : wide, hidden],
     down: [hidden, wide],
   };
+  const roles = OTHER_BLOCKS[architecture] ?? USUAL_BLOCK;
+  return Object.fromEntries(roles.map((role) => [role, all[role]]));
 }
 
 /** A linear matrix as it will be stored. */
@@ -197,7 +215,8 @@ export function linearKinds(
   const mix: Mix = MIXES[name];
   const { layers, heads, kv_heads } = facts.model;
   const first = importance ? mix.weighted : mix.unweighted;
-  const kindOf = (role: Role, layer: number): BlockKind => {
+  const kindOf = (own: Role, layer: number): BlockKind => {
+    const role = own === "qkv" ? "v" : own; // the quantizer takes the three in one for values
     const given = first?.[role] ?? mix.roles?.[role] ?? {};
     const shared = role === "v" && heads / kv_heads >= 4 ? mix.shared : undefined;
     const placed = given.at !== undefined && isAt(given.at[0], layer, layers) ? given.at[1] : null;

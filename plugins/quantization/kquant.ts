@@ -126,8 +126,9 @@ function accepts(params: KquantParams, facts: Facts): Support {
   const divides = dividesRows(BLOCK, [...linearRows(facts), facts.model.hidden_size]);
   if (!divides.ok) return divides;
   const { block_mix: mix, assignment, importance } = params;
+  const roles = Object.keys(roleShapes(facts)).length;
   if (assignment !== "none" && assignedKinds(assignment, facts) === null) {
-    const last = 7 * facts.model.layers - 1;
+    const last = roles * facts.model.layers - 1;
     const reason = `its assignment does not give each of the layers 0-${last} one of llama.cpp's ` +
       "kinds, such as Q4_K=0-9 Q6_K=10-20";
     return { ok: false, reason };

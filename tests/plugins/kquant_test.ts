@@ -9,6 +9,7 @@ import {
   MIX_NAMES,
   type MixName,
   needsImportance,
+  roleShapes,
 } from "../../plugins/forms/_ggml_mixes.ts";
 import llama from "../../plugins/runtimes/llama.cpp.ts";
 import openvino from "../../plugins/runtimes/openvino.ts";
@@ -36,17 +37,20 @@ const WRITTEN = golden.written.map((line) => {
 
 function factsOf(name: Name): Facts {
   const given = golden.models[name];
-  const { hidden_size: hidden, intermediate_size: wide, heads, kv_heads, layers } = given;
-  const kv = hidden / heads * kv_heads;
+  const { hidden_size: hidden, heads, layers } = given;
+  const architecture = "architecture" in given ? given.architecture : "LlamaForCausalLM";
+  const shapes = Object.values(
+    roleShapes({
+      ...smallFacts(),
+      model: { ...smallFacts().model, ...given, architecture, head_dim: hidden / heads },
+    }),
+  );
   const embedding = hidden * given.vocabulary;
   const facts = smallFacts();
-  const linear_shapes = [
-    { out_features: hidden, in_features: hidden, count: 2 * layers },
-    { out_features: kv, in_features: hidden, count: 2 * layers },
-    { out_features: wide, in_features: hidden, count: 2 * layers },
-    { out_features: hidden, in_features: wide, count: layers },
-  ];
-  const linear_parameters = layers * hidden * (2 * hidden + 2 * kv + 3 * wide);
+  const linear_shapes = shapes.map(([out_features, in_features]) => ({
+    ...{ out_features, in_features, count: layers },
+  }));
+  const linear_parameters = shapes.reduce((sum, [rows, into]) => sum + layers * rows * into, 0);
   const embedding_parameters = embedding * (given.tied_embeddings ? 1 : 2);
   return {
     ...facts,
@@ -54,7 +58,7 @@ function factsOf(name: Name): Facts {
     model: {
       ...facts.model,
       ...given,
-      ...{ architecture: "LlamaForCausalLM", head_dim: hidden / heads, linear_shapes },
+      ...{ architecture, head_dim: hidden / heads, linear_shapes },
       ...{ linear_parameters, embedding_parameters, grid: null },
       parameters: linear_parameters + embedding_parameters,
     },
@@ -87,7 +91,7 @@ Deno.test("every mix gives each matrix the kind that llama.cpp's quantizer gives
 });
 
 Deno.test("what llama.cpp refuses to make without an importance matrix is refused before any work", () => {
-  for (const model of ["a", "b", "c"] as const) {
+  for (const model of Object.keys(golden.models) as Name[]) {
     for (const mix of MIX_NAMES) {
       const made = WRITTEN.some((one) => one.model === model && one.mix === mix && !one.importance);
       const kinds = linearKinds(mix, false, factsOf(model));
@@ -124,8 +128,8 @@ Deno.test("kinds that do not divide the embedding's rows are refused, odd models
   const facts = factsOf("a");
   const uneven = { ...facts, model: { ...facts.model, linear_parameters: 7 } };
   assert.match(JSON.stringify(kquant.supports(uneven)), /blocks are not alike/);
-  const other = { ...facts, model: { ...facts.model, architecture: "GPT2LMHeadModel" } };
-  assert.match(JSON.stringify(kquant.supports(other)), /the model is GPT2LMHeadModel/);
+  const other = { ...facts, model: { ...facts.model, architecture: "OPTForCausalLM" } };
+  assert.match(JSON.stringify(kquant.supports(other)), /the model is OPTForCausalLM/);
 });
 
 Deno.test("it is offered where its program's environment is made", () => {

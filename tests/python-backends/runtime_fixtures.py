@@ -6,6 +6,7 @@ import atexit
 import functools
 import json
 import os
+import re
 import subprocess
 import tempfile
 from dataclasses import replace
@@ -60,6 +61,7 @@ def random_llama(seed: int) -> Path:
     return directory
 
 
+HALF_ROTATED = {"rope_type": "default", "rope_theta": 5e3, "partial_rotary_factor": 0.5}
 OTHERWISE: dict[str, dict[str, Any]] = {
     # Wider than their share of a token: 128, which transformers' GGUF reader takes.
     "Qwen3ForCausalLM": {"head_dim": 128},
@@ -87,6 +89,33 @@ OTHERWISE: dict[str, dict[str, Any]] = {
             "rope_type": "default", "rope_theta": 1e4, "partial_rotary_factor": 0.5,
         },
     },
+    "GemmaForCausalLM": {"hidden_act": "gelu_pytorch_tanh", "tie_word_embeddings": True},
+    "GPT2LMHeadModel": {
+        "n_embd": 64, "n_layer": 2, "n_head": 4, "n_positions": 256, "tie_word_embeddings": True,
+        "num_key_value_heads": 4,
+    },
+    "GPTNeoXForCausalLM": {
+        "use_parallel_residual": False, "hidden_act": "gelu_new", "num_key_value_heads": 4,
+        "rope_parameters": HALF_ROTATED,
+    },
+    "Starcoder2ForCausalLM": {"use_bias": True},
+    "StableLmForCausalLM": {
+        "use_qkv_bias": True, "use_parallel_residual": False,
+        "rope_parameters": HALF_ROTATED,
+    },
+    "PhiForCausalLM": {
+        "rope_parameters": HALF_ROTATED,
+    },
+    "CohereForCausalLM": {"tie_word_embeddings": True, "logit_scale": 0.25},
+    "BloomForCausalLM": {
+        "n_layer": 2, "n_head": 4, "num_key_value_heads": 4, "tie_word_embeddings": True,
+        "intermediate_size": 256,
+    },
+    "NemotronForCausalLM": {
+        "rope_parameters": HALF_ROTATED,
+    },
+    "SeedOssForCausalLM": {"attention_bias": True},
+    "OlmoForCausalLM": {"pad_token_id": 0, "clip_qkv": 2.0},
     "MixtralForCausalLM": {"num_local_experts": 4, "num_experts_per_tok": 2},
     "Qwen2MoeForCausalLM": {
         "num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 64,
@@ -103,6 +132,14 @@ OTHERWISE: dict[str, dict[str, Any]] = {
 """What these have that no other architecture has, and no default leaves idle."""
 
 
+PACKED = (
+    "_proj.weight", ".w1.weight", ".w2.weight", ".w3.weight", ".dense.weight", ".fc1.weight",
+    ".fc2.weight", "query_key_value.weight", "_4h.weight", "_to_h.weight", "c_fc.weight",
+    ".dense_4h_to_h.weight",
+)  # fmt: skip
+"""Endings of linear layers, but for GPT-2's c_attn: floats that lie turned."""
+
+
 @functools.cache
 def four_bit_model(architecture: str) -> Path:
     """A 4-bit artifact of random weights, norms and biases, whose head is not the embedding but
@@ -110,7 +147,7 @@ def four_bit_model(architecture: str) -> Path:
     import torch
     import transformers
 
-    own = architecture.replace("ForCausalLM", "Config")
+    own = re.sub("ForCausalLM|LMHeadModel", "Config", architecture)
     asked: dict[str, Any] = {
         "vocab_size": 320, "hidden_size": 64, "intermediate_size": 96, "num_hidden_layers": 2,
         "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 16,
@@ -127,11 +164,12 @@ def four_bit_model(architecture: str) -> Path:
             parameter.normal_(middle, 0.1) if "norm" in name else parameter.normal_(0.0, 0.08)
     model.save_pretrained(folder() / f"{architecture}-floats")
     checkpoint = read(folder() / f"{architecture}-floats")
-    made = {
-        name.removesuffix(".weight"): rounded(checkpoint.floats[name], 4, 32, True)
-        for name in checkpoint.floats
-        if name.endswith(("_proj.weight", ".w1.weight", ".w2.weight", ".w3.weight"))
-    }
+    made = {}
+    for name in [name for name in checkpoint.floats if name.endswith(PACKED)]:
+        turned = architecture == "GPT2LMHeadModel"
+        weight = checkpoint.floats[name].T if turned else checkpoint.floats[name]
+        tensor = replace(rounded(weight, 4, 32, True), transposed=turned)
+        made[name.removesuffix(".weight")] = tensor
     write(checkpoint.with_stored(made), folder() / architecture)
     return folder() / architecture
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
+from runtime_fixtures import four_bit_model
 from test_conversion import artifact, found, made, rounded
 
 from pare_backends.conversion.gguf_files import lacking
+from pare_backends.models.tiny import write_tokenizer
 
 
 def test_a_gguf_file_of_a_longer_context_is_read_with_it(tmp_path: Path) -> None:
@@ -38,6 +41,23 @@ def test_a_trial_without_a_packed_layer_is_written_in_floats(tmp_path: Path) -> 
     other = made("gguf", artifact(tmp_path / "packed"), tmp_path / "others")
     (files / "model.gguf").write_bytes((other / "model.gguf").read_bytes())
     assert found("gguf", files, source)["other_floats"], "floats of another model are told"
+
+
+@pytest.mark.parametrize(
+    "architecture", ["GPT2LMHeadModel", "GPTNeoXForCausalLM", "GemmaForCausalLM"]
+)
+def test_a_file_of_another_architecture_has_its_sources_weights(
+    tmp_path: Path, architecture: str
+) -> None:
+    """Matrices that lie turned, heads that are fused, norms that add one."""
+    source = shutil.copytree(four_bit_model(architecture), tmp_path / "source")
+    write_tokenizer(source)
+    files = made("gguf", source, tmp_path / "files")
+    facts = found("gguf", files, source)
+    assert facts["unreadable"] is None and facts["other_floats"] == []
+    assert facts["layers"] and all(row["problem"] is None for row in facts["layers"])
+    assert facts["tensor_bytes"] == facts["formula_bytes"]
+    assert facts["not_opened"] is not None or facts["logits_cosine"] > 0.9999
 
 
 @pytest.mark.parametrize("architecture", ["mixtral", "qwen3_moe"])

@@ -222,7 +222,7 @@ def test_experts_of_a_layer_are_refused_where_they_lie_in_several_kinds_of_block
 
 def test_layout_refuses_what_llama_cpp_computes_otherwise() -> None:
     for changes, why in (
-        ({"architectures": ["GPT2LMHeadModel"]}, "GPT2LMHeadModel"),
+        ({"architectures": ["OPTForCausalLM"]}, "OPTForCausalLM"),
         ({"hidden_act": "gelu"}, "gelu"),
         ({"rope_parameters": {"rope_type": "yarn", "rope_theta": 1e4}}, "yarn"),
         (
@@ -248,6 +248,27 @@ def test_layout_refuses_what_llama_cpp_computes_otherwise() -> None:
         (mixture("Qwen2", mlp_only_layers=[1]), "some of its layers are no mixture"),
         ({"architectures": ["OlmoeForCausalLM"]}, "4 heads share 2 keys"),
         (
+            {"architectures": ["GPT2LMHeadModel"], "activation_function": "relu"},
+            "its activation_function is relu, llama.cpp takes gelu_pytorch_tanh",
+        ),
+        (
+            {
+                "architectures": ["GPT2LMHeadModel"],
+                "activation_function": "gelu_new",
+                "scale_attn_by_inverse_layer_idx": True,
+            },
+            "scale_attn_by_inverse_layer_idx is true, llama.cpp takes false",
+        ),
+        ({"architectures": ["StableLmForCausalLM"], "qk_layernorm": True}, "qk_layernorm is true"),
+        (
+            {
+                "architectures": ["BloomForCausalLM"],
+                "hidden_act": "gelu_new",
+                "apply_residual_connection_post_layernorm": True,
+            },
+            "its residuals are of what a norm gives",
+        ),
+        (
             {"architectures": ["Phi3ForCausalLM"], "sliding_window": 16},
             "sliding_window is 16, llama.cpp's phi3 attends to every token",
         ),
@@ -260,6 +281,12 @@ def test_layout_refuses_what_llama_cpp_computes_otherwise() -> None:
     assert GgufLayout(config(architectures=["Qwen2ForCausalLM"], **unused)).architecture == "qwen2"
     with pytest.raises(CallFailure, match="no tensor model"):
         GgufLayout(config()).name("model.layers.0.extra.weight")
+
+
+def test_a_gelu_by_the_error_function_is_written_with_a_note() -> None:
+    pythia = {"architectures": ["GPTNeoXForCausalLM"], "hidden_act": "gelu", "rotary_pct": 0.25}
+    assert "error function" in str(GgufLayout(config(**pythia)).note)
+    assert GgufLayout(config(**{**pythia, "hidden_act": "gelu_new"})).note is None
 
 
 def test_rope_factors_are_those_of_transformers() -> None:

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 import torch
 from gguf import GGUFReader
-from runtime_fixtures import folder
+from runtime_fixtures import folder, four_bit_model
 from test_conversion import found
 from test_conversion import made as converted
 from test_gguf import written
@@ -72,6 +72,39 @@ def model_dir(tied: bool = True) -> Path:
     ids = np.random.default_rng(0).integers(0, 320, (4, 32)).astype(np.int32)
     save_file({"input_ids": ids}, str(directory / "windows.st"))
     return directory
+
+
+@functools.cache
+def other_model(architecture: str) -> Path:
+    """The floats of a model whose blocks have other matrices than Llama's, with windows."""
+    from safetensors.numpy import save_file
+
+    four_bit_model(architecture)
+    directory = folder() / f"{architecture}-floats"
+    ids = np.random.default_rng(0).integers(0, 320, (4, 32)).astype(np.int32)
+    save_file({"input_ids": ids}, str(directory / "windows.st"))
+    return directory
+
+
+@pytest.mark.parametrize("kinds_by", ["mix", "fisher"])
+@pytest.mark.parametrize("architecture", ["GPT2LMHeadModel", "GPTNeoXForCausalLM"])
+def test_layers_that_lie_turned_or_fused_become_blocks(architecture: str, kinds_by: str) -> None:
+    """Near the original, whose rows and columns nothing has swapped; the same once read again."""
+    directory = other_model(architecture)
+    context = context_of(directory, interpreter())
+    source = read(directory)
+    checkpoint = kquant.apply(source, params("Q8_0", kinds_by=kinds_by), context)
+    again = read(kept(checkpoint, f"{architecture}-{kinds_by}"))
+    layers = context.layout.linear
+    assert len(layers) == 8 and set(layers) <= set(again.stored)
+    for layer in layers:
+        own, wanted = again.weight(layer), source.weight(layer)
+        assert own.shape == wanted.shape
+        assert np.abs(own - wanted).max() <= 0.02 * np.abs(wanted).max()
+        np.testing.assert_array_equal(own, checkpoint.weight(layer))
+    assert formula_bytes(again) == formula_bytes(checkpoint)
+    output, _ = written(kept(checkpoint, f"{architecture}-{kinds_by}"), exact=True)
+    assert (output / "model.gguf").exists()
 
 
 def context_of(directory: Path, python: str | None) -> Context:

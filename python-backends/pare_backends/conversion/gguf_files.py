@@ -96,11 +96,11 @@ def formula_bytes(source: Source) -> int:
     """Blocks of packed layers and of llama.cpp's own, float16 of other matrices, float32 of
     vectors and of what chooses experts."""
     checkpoint = source.checkpoint
-    routers = writer_of(NAME, "gguf_layout").ROUTERS
+    precise = writer_of(NAME, "gguf_layout").IN_FLOAT32
     floats = 0
     for name in checkpoint.floats:
         shape = checkpoint.float_shape(name)
-        wide = len(shape) == 1 or name.endswith(routers)
+        wide = len(shape) == 1 or name.endswith(precise)
         wide_bytes = 4 * int(np.prod(shape))
         floats += wide_bytes if wide else float_bytes(checkpoint, name, "float16")
     blocks = [(block_kind(tensor), tensor.ints.size) for tensor in source.grids.values()]
@@ -155,17 +155,18 @@ def check_gguf(directory: Path, source: Source, report: Report) -> dict[str, Any
         found = tensors.get(layout.name(f"{layer}.weight"))
         layers.append(checked_layer(layer, tensor, found, own))
         if own is not None:
-            read[f"{layer}.weight"] = own
+            read[f"{layer}.weight"] = as_stored(layout, f"{layer}.weight", own)
         report.progress("check", done, len(source.grids), "layers")
     for layer, blocks in source.checkpoint.in_form(GgmlTensor).items():
         found = tensors.get(layout.name(f"{layer}.weight"))
         own = restored(layout, tensors, f"{layer}.weight")
         layers.append(checked_blocks(layer, blocks, found, own, layout))
         if own is not None:
-            read[f"{layer}.weight"] = own
+            read[f"{layer}.weight"] = as_stored(layout, f"{layer}.weight", own)
     others = []
     for name in source.checkpoint.floats:
-        own = restored(layout, tensors, name)
+        found_there = restored(layout, tensors, name)
+        own = None if found_there is None else as_stored(layout, name, found_there)
         if own is None or not same_floats(own, source.checkpoint.floats[name]):
             others.append(name)
         else:
@@ -202,9 +203,14 @@ def restored(layout: Any, tensors: dict[str, GgufTensor], name: str) -> np.ndarr
     found = tensors.get(layout.name(name))
     if found is None:
         return None
-    values = one_of(name, found.values())
+    values = one_of(name, found.values()) - np.float32(layout.norm_shift(name))
     order = layout.row_order(name, len(values))
     return values if order is None else values[np.argsort(order)]
+
+
+def as_stored(layout: Any, name: str, values: np.ndarray) -> np.ndarray:
+    """A tensor as the checkpoint holds it: some matrices as (in, out)."""
+    return values.T if layout.is_turned(name) else values
 
 
 def one_of(name: str, data: np.ndarray) -> np.ndarray:
@@ -243,14 +249,14 @@ def checked_blocks(
     if found is None or own is None:
         return row | {"problem": "it is not in the file"}
     row["found"] = found.kind
-    if own.shape != tensor.shape:
+    if own.shape != tensor.matrix_shape:
         return row | {"problem": f"it is {found.kind} {own.shape} in the file"}
     order = layout.row_order(f"{layer}.weight", len(own))
     blocks = tensor.blocks if order is None else tensor.blocks[order]
     held = one_of(f"{layer}.weight", found.data)
     if found.kind == tensor.kind and not np.array_equal(held, blocks):
         row["problem"] = "its blocks are not those of its source"
-    row["cosine"] = finite_cosine(own, tensor.weight())
+    row["cosine"] = finite_cosine(own, tensor.dequantize())
     return row
 
 

@@ -142,7 +142,7 @@ def spent_better(
 
 def rise(weights: np.ndarray, tensor: GgmlTensor, fisher: torch.Tensor) -> float:
     """What the loss of a token is taken to rise by, in nats."""
-    change = (weights - tensor.weight()).astype(np.float64)
+    change = (weights - tensor.dequantize()).astype(np.float64)
     return 0.5 * float((fisher.double().cpu().numpy() * change**2).sum())
 
 

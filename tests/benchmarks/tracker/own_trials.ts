@@ -57,6 +57,7 @@ async function ask(store: Store): Promise<number> {
 /** Records `trials` finished trials of 20 metrics each and asks for the best hundred. */
 export async function ownTrials(root: string, trials: number): Promise<OwnTrials> {
   await using store = await openStore(root, { write: true });
+  await store.take(STUDY); // as a session holds the study that it runs
   const fill_s = await timed(async () => {
     await store.record(studyOpened(STUDY));
     for (let first = 0; first < trials; first += 500) {

@@ -67,30 +67,43 @@ class GgmlTensor(StoredTensor):
     blocks: np.ndarray  # (o, bytes of a row) uint8
     kind: str  # of BLOCK_KINDS
     columns: int
+    transposed: bool = False  # the model's own weight is (i, o), as that of a Conv1D
+
+    @property
+    def matrix_shape(self) -> tuple[int, int]:
+        return (len(self.blocks), self.columns)
 
     @property
     def shape(self) -> tuple[int, ...]:
-        return (len(self.blocks), self.columns)
+        return self.matrix_shape[::-1] if self.transposed else self.matrix_shape
 
     def weight(self) -> np.ndarray:
+        """`dequantize` as the model holds it: (i, o) where transposed."""
+        return self.dequantize().T if self.transposed else self.dequantize()
+
+    def dequantize(self) -> np.ndarray:
+        """The weights that the blocks stand for. returns: (o, i) float32"""
         from gguf import GGMLQuantizationType
         from gguf.quants import dequantize
 
         with np.errstate(invalid="ignore"):  # of damaged scales, which `check` finds
             numbers = dequantize(self.blocks, GGMLQuantizationType[self.kind])
-        return np.asarray(numbers, dtype=np.float32).reshape(self.shape)
+        return np.asarray(numbers, dtype=np.float32).reshape(self.matrix_shape)
 
     def parts(self) -> dict[str, np.ndarray]:
+        # A third number says that it is transposed: absent of a matrix that is not.
+        profile = [VERSION, BLOCK_KINDS[self.kind].number, *((1,) if self.transposed else ())]
         return {
             ".weight": self.blocks,
-            ".weight_ggml_kind": np.array([VERSION, BLOCK_KINDS[self.kind].number], np.int32),
-            ".weight_shape": np.array(self.shape, dtype=np.int64),
+            ".weight_ggml_kind": np.array(profile, np.int32),
+            ".weight_shape": np.array(self.matrix_shape, dtype=np.int64),
         }
 
     def formula_bytes(self) -> int:
         """The blocks, their kind, the shape."""
         weights, octets = BLOCK_KINDS[self.kind][1:]
-        return self.size // weights * octets + PROFILE_BYTES + SHAPE_BYTES
+        turned = 4 if self.transposed else 0
+        return self.size // weights * octets + PROFILE_BYTES + turned + SHAPE_BYTES
 
     def check(self, name: str) -> None:
         weights, octets = BLOCK_KINDS[self.kind][1:]
@@ -116,14 +129,15 @@ class GgmlTensor(StoredTensor):
     def read(cls, stored: StoredTensors, layer: str, config: Mapping[str, Any]) -> Self:
         blocks, profile, shape = cls.found_parts(stored, layer)
         kinds = {kind.number: name for name, kind in BLOCK_KINDS.items()}
-        known = profile.shape == (2,) and profile[0] == VERSION and shape.shape == (2,)
+        known = profile.shape in ((2,), (3,)) and profile[0] == VERSION and shape.shape == (2,)
         if not known or int(profile[1]) not in kinds:
             raise CallFailure(
                 "bad_input",
                 f"Cannot read {layer}: this pare knows no such blocks",
                 hint="Read it with the pare that wrote it, or a later one",
             )
-        tensor = cls(blocks, kinds[int(profile[1])], int(shape[1]))
+        turned = len(profile) == 3 and bool(profile[2])
+        tensor = cls(blocks, kinds[int(profile[1])], int(shape[1]), turned)
         tensor.check(layer)
         if len(blocks) != int(shape[0]):
             raise CallFailure(

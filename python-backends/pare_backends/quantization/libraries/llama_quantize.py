@@ -8,7 +8,7 @@ import subprocess
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +46,7 @@ class FloatFile:
     layout: Any  # GgufLayout of the checkpoint
     python: str
     report: Report
+    transposed: frozenset[str]  # layers that the checkpoint holds as (in, out)
 
     def quantize(self, layers: Sequence[str], wanted: Wanted) -> dict[str, GgmlTensor]:
         """The blocks of these layers; those that llama.cpp left in floats are not among them.
@@ -66,7 +67,11 @@ class FloatFile:
         (self.folder / "job.json").write_text(json.dumps(job))
         with self.report.span("quantize", library=True):
             run_program(self.python, self.folder, self.report)
-        return read_blocks(self.folder / QUANTIZED, self.layout, named)
+        made = read_blocks(self.folder / QUANTIZED, self.layout, named)
+        return {
+            layer: replace(tensor, transposed=layer in self.transposed)
+            for layer, tensor in made.items()
+        }
 
 
 @contextmanager
@@ -86,7 +91,8 @@ def float_file(context: Context) -> Iterator[FloatFile]:
         config = json.loads((context.parent_dir / "config.json").read_text())
         layout = writer_of("gguf", "gguf_layout").GgufLayout(config)
         writer_of("gguf", "make").write_gguf(context.parent_dir, folder, True, context.report)
-        yield FloatFile(folder, layout, context.tool_python, context.report)
+        turned = context.layout.transposed
+        yield FloatFile(folder, layout, context.tool_python, context.report, turned)
 
 
 def number_of(kind: str) -> int | None:

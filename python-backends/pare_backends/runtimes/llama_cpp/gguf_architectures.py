@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from gguf import MODEL_ARCH, GGUFWriter
@@ -32,11 +32,22 @@ class Architecture:
     kind: MODEL_ARCH
     neighbours: bool = False  # whether it rotates neighbouring features
     ropes: tuple[str, ...] = ("default", "linear")  # types that it computes as transformers does
-    activation: str = "silu"
+    activations: tuple[str, ...] = ("silu",)  # names of what it computes, its own first
+    activation_key: str = "hidden_act"  # where a config says it
+    norm_key: str = "rms_norm_eps"  # a config's epsilon of its norms
+    centred: bool = False  # whether its norms subtract a mean
+    own_keys: Mapping[str, str] = field(default_factory=dict)  # other names for the usual keys
+    turned: tuple[str, ...] = ()  # endings of matrices that lie as (in, out) in the checkpoint
+    fused: str | None = None  # a layer with each head's query, key and value behind each other
     norm_shift: float = 0.0  # what its norms multiply by beyond what they store
     window_period: int | None = None  # of so many layers the last sees all; None: every layer does
     write_keys: Callable[[GGUFWriter, Config], None] = _no_keys
+    note: Callable[[Config], str | None] = _nothing_else  # what it computes by another formula
     why_not: Callable[[Config], str | None] = _nothing_else  # what it computes otherwise
+
+
+TANH_GELU = ("gelu_pytorch_tanh", "gelu_new", "gelu_fast")
+"""transformers' names of the gelu by a tanh, which llama.cpp reads out of a table of float16."""
 
 
 def _granite_keys(writer: GGUFWriter, config: Config) -> None:
@@ -158,6 +169,55 @@ def _smollm3_why_not(config: Config) -> str | None:
     return f"its no_rope_layers leave out others than every {NO_ROPE_PERIOD}th, as llama.cpp does"
 
 
+def _parallel_keys(writer: GGUFWriter, config: Config) -> None:
+    writer.add_parallel_residual(bool(config.get("use_parallel_residual", False)))
+
+
+def _neox_keys(writer: GGUFWriter, config: Config) -> None:
+    writer.add_parallel_residual(bool(config.get("use_parallel_residual", True)))
+
+
+def _gelu_note(config: Config) -> str | None:
+    return (
+        "llama.cpp computes gelu by a tanh, the model by the error function: up to 0.0005 apart"
+        if config.get("hidden_act", "gelu") == "gelu"
+        else None
+    )
+
+
+def _gpt2_why_not(config: Config) -> str | None:
+    for key, taken in (
+        ("scale_attn_weights", True),
+        ("scale_attn_by_inverse_layer_idx", False),
+        ("add_cross_attention", False),
+    ):
+        if bool(config.get(key, taken)) != taken:
+            return f"its {key} is {json.dumps(config[key])}, llama.cpp takes {json.dumps(taken)}"
+    return None
+
+
+def _bloom_why_not(config: Config) -> str | None:
+    if config.get("apply_residual_connection_post_layernorm"):
+        return "its residuals are of what a norm gives, llama.cpp's of what it takes"
+    return None
+
+
+def _no_head_norms(config: Config) -> str | None:
+    for key in ("qk_layernorm", "use_qk_norm"):
+        if config.get(key):
+            return f"its {key} is true, llama.cpp normalizes no heads of it"
+    return None
+
+
+def _cohere_keys(writer: GGUFWriter, config: Config) -> None:
+    writer.add_logit_scale(float(config["logit_scale"]))
+
+
+def _olmo_keys(writer: GGUFWriter, config: Config) -> None:
+    if config.get("clip_qkv") is not None:
+        writer.add_clamp_kqv(float(config["clip_qkv"]))
+
+
 LLAMA = Architecture(MODEL_ARCH.LLAMA, True, ("default", "linear", "llama3"))
 ARCHITECTURES = {
     "LlamaForCausalLM": LLAMA,
@@ -168,7 +228,7 @@ ARCHITECTURES = {
     "Gemma2ForCausalLM": Architecture(
         MODEL_ARCH.GEMMA2,
         ropes=("default",),
-        activation="gelu_pytorch_tanh",
+        activations=TANH_GELU,
         norm_shift=1.0,
         window_period=2,
         write_keys=_gemma2_keys,
@@ -176,7 +236,7 @@ ARCHITECTURES = {
     ),
     "Gemma3ForCausalLM": Architecture(
         MODEL_ARCH.GEMMA3,
-        activation="gelu_pytorch_tanh",
+        activations=TANH_GELU,
         norm_shift=1.0,
         window_period=6,
         write_keys=_gemma3_keys,
@@ -187,6 +247,87 @@ ARCHITECTURES = {
         MODEL_ARCH.SMOLLM3, True, ("default",), why_not=_smollm3_why_not
     ),
     "Phi3ForCausalLM": Architecture(MODEL_ARCH.PHI3, ropes=("default",), write_keys=_phi3_keys),
+    "GemmaForCausalLM": Architecture(MODEL_ARCH.GEMMA, activations=TANH_GELU, norm_shift=1.0),
+    "GPT2LMHeadModel": Architecture(
+        MODEL_ARCH.GPT2,
+        ropes=(),
+        activations=TANH_GELU,
+        activation_key="activation_function",
+        norm_key="layer_norm_epsilon",
+        centred=True,
+        own_keys={
+            "hidden_size": "n_embd",
+            "num_hidden_layers": "n_layer",
+            "intermediate_size": "n_inner",
+            "num_attention_heads": "n_head",
+            "max_position_embeddings": "n_positions",
+        },
+        turned=(".c_attn.weight", ".c_proj.weight", ".c_fc.weight"),
+        why_not=_gpt2_why_not,
+    ),
+    "GPTNeoXForCausalLM": Architecture(
+        MODEL_ARCH.GPTNEOX,
+        ropes=("default", "linear"),
+        activations=(*TANH_GELU, "gelu"),
+        norm_key="layer_norm_eps",
+        centred=True,
+        own_keys={"rope_theta": "rotary_emb_base", "partial_rotary_factor": "rotary_pct"},
+        fused="query_key_value",
+        write_keys=_neox_keys,
+        note=_gelu_note,
+    ),
+    "Starcoder2ForCausalLM": Architecture(
+        MODEL_ARCH.STARCODER2,
+        activations=TANH_GELU,
+        norm_key="norm_epsilon",
+        centred=True,
+    ),
+    "StableLmForCausalLM": Architecture(
+        MODEL_ARCH.STABLELM,
+        norm_key="layer_norm_eps",
+        centred=True,
+        write_keys=_parallel_keys,
+        why_not=_no_head_norms,
+    ),
+    "PhiForCausalLM": Architecture(
+        MODEL_ARCH.PHI2,
+        activations=TANH_GELU,
+        norm_key="layer_norm_eps",
+        centred=True,
+        why_not=_no_head_norms,
+    ),
+    "CohereForCausalLM": Architecture(
+        MODEL_ARCH.COMMAND_R,
+        norm_key="layer_norm_eps",
+        centred=True,
+        write_keys=_cohere_keys,
+        why_not=_no_head_norms,
+    ),
+    "OlmoForCausalLM": Architecture(
+        MODEL_ARCH.OLMO, True, norm_key="layer_norm_eps", centred=True, write_keys=_olmo_keys
+    ),
+    "BloomForCausalLM": Architecture(
+        MODEL_ARCH.BLOOM,
+        ropes=(),
+        activations=TANH_GELU,
+        norm_key="layer_norm_epsilon",
+        centred=True,
+        own_keys={"num_hidden_layers": "n_layer", "num_attention_heads": "n_head"},
+        fused="query_key_value",
+        why_not=_bloom_why_not,
+    ),
+    "NemotronForCausalLM": Architecture(
+        MODEL_ARCH.NEMOTRON,
+        activations=("relu2",),
+        norm_key="norm_eps",
+        centred=True,
+        norm_shift=1.0,
+    ),
+    "ArceeForCausalLM": Architecture(
+        MODEL_ARCH.ARCEE, True, ("default", "linear", "llama3"), activations=("relu2",)
+    ),
+    "SeedOssForCausalLM": Architecture(MODEL_ARCH.SEED_OSS),
+    "Ernie4_5ForCausalLM": Architecture(MODEL_ARCH.ERNIE4_5),
     "MixtralForCausalLM": Architecture(
         MODEL_ARCH.LLAMA, True, ("default", "linear", "llama3"), write_keys=_mixture_keys
     ),

@@ -16,9 +16,13 @@ from pare_backends.runtimes.llama_cpp.gguf_architectures import ARCHITECTURES, w
 ROPE_FACTORS = "rope_freqs.weight"
 EXPERT = re.compile(r"\.experts\.(\d+)\.")
 """What of a tensor's name says which expert's it is."""
-ROUTERS = ("block_sparse_moe.gate.weight", "mlp.gate.weight", "shared_expert_gate.weight")
-"""Endings of the matrices that choose experts, which lie in float32."""
-NOT_STORED = ("rotary_emb.inv_freq",)
+IN_FLOAT32 = (
+    "block_sparse_moe.gate.weight", "mlp.gate.weight", "shared_expert_gate.weight", "wpe.weight",
+)  # fmt: skip
+"""Endings of the matrices that choose experts, and of positions: they lie in float32."""
+USUAL_EPSILON = 1e-5
+USUAL_CONTEXT = 2048
+NOT_STORED = ("rotary_emb.inv_freq", ".attn.bias", ".attn.masked_bias", "attention.masked_bias")
 """Endings of tensors that older files hold and nobody needs."""
 
 
@@ -36,17 +40,18 @@ class GgufLayout:
         self._architecture = ARCHITECTURES[named]
         self.architecture = MODEL_ARCH_NAMES[self._architecture.kind]
         """Its name in llama.cpp."""
-        activation = config.get("hidden_activation") or config.get("hidden_act", "silu")
-        if activation != self._architecture.activation:
-            raise _no_layout(
-                f"its hidden_act is {activation}, llama.cpp takes {self._architecture.activation}"
-            )
+        config = in_usual_words(config, self._architecture.own_keys)
+        own, *also = self._architecture.activations
+        key = self._architecture.activation_key
+        activation = config.get("hidden_activation") or config.get(key, own)
+        if activation not in (own, *also):
+            raise _no_layout(f"its {key} is {activation}, llama.cpp takes {own}")
         why_not = why_no_windows(self._architecture, config) or self._architecture.why_not(config)
         if why_not is not None:
             raise _no_layout(why_not)
         self.rope = rope_of(config)
         ropes = self._architecture.ropes
-        if self.rope["rope_type"] not in ropes:
+        if ropes and self.rope["rope_type"] not in ropes:
             raise _no_layout(
                 f"its rope_type is {self.rope['rope_type']}, not one of {', '.join(ropes)}"
             )
@@ -55,13 +60,18 @@ class GgufLayout:
         self.heads = int(config["num_attention_heads"])
         self.kv_heads = int(config.get("num_key_value_heads") or self.heads)
         self.head_dim = int(config.get("head_dim") or config["hidden_size"] // self.heads)
+        self.note = self._architecture.note(config)
+        """What llama.cpp computes by another formula than the model; None: nothing."""
         self._names = get_tensor_name_map(self._architecture.kind, self.layers)
 
     def name(self, tensor: str) -> str:
         """A tensor's name in the file, such as blk.0.attn_q.weight; all experts' of a layer have
         one."""
         merged = EXPERT.sub(".experts.", tensor)
-        found = self._names.get_name(merged, try_suffixes=(".weight", ".bias"))
+        # Of some architectures the map leaves out the prefix of the base model.
+        names = (merged, merged.removeprefix("transformer."))
+        tried = (self._names.get_name(one, try_suffixes=(".weight", ".bias")) for one in names)
+        found = next((one for one in tried if one is not None), None)
         if found is None:
             raise _no_layout(f"llama.cpp's {self.architecture} knows no tensor {tensor}")
         return found
@@ -84,9 +94,17 @@ class GgufLayout:
         store."""
         return self._architecture.norm_shift if tensor.endswith("norm.weight") else 0.0
 
+    def is_turned(self, tensor: str) -> bool:
+        """Whether the checkpoint holds it as (in, out)."""
+        return tensor.endswith(self._architecture.turned)
+
     def row_order(self, tensor: str, rows: int) -> np.ndarray | None:
         """Rows of a tensor in the file's order; None where it is the checkpoint's own."""
-        heads = {"q_proj": self.heads, "k_proj": self.kv_heads}.get(tensor.split(".")[-2])
+        layer = tensor.split(".")[-2]
+        if layer == self._architecture.fused:
+            # Head by head its query, key and value: llama.cpp has all queries first.
+            return np.arange(rows).reshape(self.heads, 3, -1).swapaxes(0, 1).reshape(-1)
+        heads = {"q_proj": self.heads, "k_proj": self.kv_heads}.get(layer)
         if heads is None or not self._architecture.neighbours:
             return None
         return np.arange(rows).reshape(heads, 2, -1).swapaxes(1, 2).reshape(-1)
@@ -94,23 +112,34 @@ class GgufLayout:
     def write_keys(self, writer: GGUFWriter) -> None:
         """What llama.cpp must know of the architecture."""
         config = self.config
-        writer.add_context_length(int(config["max_position_embeddings"]))
+        # BLOOM's config names none, as its attention has no limit.
+        writer.add_context_length(int(config.get("max_position_embeddings", USUAL_CONTEXT)))
         writer.add_embedding_length(int(config["hidden_size"]))
-        writer.add_feed_forward_length(int(config["intermediate_size"]))
+        wide = config.get("intermediate_size") or 4 * int(config["hidden_size"])  # GPT-2's, unsaid
+        writer.add_feed_forward_length(int(wide))
         writer.add_block_count(self.layers)
         writer.add_head_count(self.heads)
         writer.add_head_count_kv(self.kv_heads)
         writer.add_key_length(self.head_dim)
         writer.add_value_length(self.head_dim)
-        share = float(self.rope.get("partial_rotary_factor") or 1.0)
-        writer.add_rope_dimension_count(int(share * self.head_dim))
-        writer.add_layer_norm_rms_eps(float(config["rms_norm_eps"]))
+        epsilon = float(config.get(self._architecture.norm_key, USUAL_EPSILON))
+        if self._architecture.centred:
+            writer.add_layer_norm_eps(epsilon)
+        else:
+            writer.add_layer_norm_rms_eps(epsilon)
         writer.add_vocab_size(int(config["vocab_size"]))
+        if self._architecture.ropes:
+            self._write_rope(writer)
+        self._architecture.write_keys(writer, config)
+
+    def _write_rope(self, writer: GGUFWriter) -> None:
+        said = self.rope.get("partial_rotary_factor") or self.config.get("partial_rotary_factor")
+        share = 1.0 if said is None else float(said)
+        writer.add_rope_dimension_count(int(share * self.head_dim))
         writer.add_rope_freq_base(float(self.rope["rope_theta"]))
         if self.rope["rope_type"] == "linear":
             writer.add_rope_scaling_type(RopeScalingType.LINEAR)
             writer.add_rope_scaling_factor(float(self.rope["factor"]))
-        self._architecture.write_keys(writer, config)
 
     def rope_factors(self) -> np.ndarray | None:
         """What each frequency is divided by: Llama 3's longer context; None where nothing is.
@@ -132,6 +161,11 @@ class GgufLayout:
         waves = 2 * math.pi * float(self.rope["rope_theta"]) ** powers
         share = np.clip((old / waves - low) / (high - low), 0, 1)
         return (1 / ((1 - share) / factor + share)).astype(np.float32)
+
+
+def in_usual_words(config: Mapping[str, Any], own_keys: Mapping[str, str]) -> dict[str, Any]:
+    """The config with the values of its architecture's own names under the usual ones."""
+    return {**config, **{usual: config[own] for usual, own in own_keys.items() if own in config}}
 
 
 def expert_of(tensor: str) -> int:

@@ -27,17 +27,18 @@ from pare_backends.progress import Report
 from pare_backends.runtimes.llama_cpp.gguf_blocks import to_blocks
 from pare_backends.runtimes.llama_cpp.gguf_directory import DESCRIPTION_FILE, MODEL_FILE
 from pare_backends.runtimes.llama_cpp.gguf_layout import (
+    IN_FLOAT32,
     NOT_STORED,
     ROPE_FACTORS,
-    ROUTERS,
     GgufLayout,
     expert_of,
 )
 from pare_backends.runtimes.llama_cpp.gguf_tokenizer import add_tokenizer
 from pare_backends.runtimes.stored_weights import StoredWeights
 
-EMBEDDING = "model.embed_tokens.weight"
-HEAD = "lm_head.weight"
+EMBEDDING = "token_embd.weight"
+POSITIONS = "position_embd.weight"
+HEAD = "output.weight"
 LARGEST_HALF = 65504.0
 QUANTIZER = f"{__package__}.quantizer"
 """The program that quantizes such a file, in the runtime's environment."""
@@ -109,7 +110,7 @@ def write_gguf(
     writer = GGUFWriter(output / MODEL_FILE, layout.architecture)
     layout.write_keys(writer)
     note = add_tokenizer(writer, source, int(weights.config["vocab_size"]))
-    notes = {note} if note is not None else set()
+    notes = {one for one in (note, layout.note) if one is not None}
     kinds: Counter[str] = Counter()
     read, error = 0, 0.0
     multiplied: set[str] = set()
@@ -124,8 +125,12 @@ def write_gguf(
                 notes.add(tensor.note)
             error = max(error, tensor.scale_error)
             share = layout.experts_used() if expert_of(name) >= 0 else 1.0
-            read += int(share * bytes_read(name, tensor.data, HEAD not in names))
-            if tensor.data.ndim > 1 and (name != EMBEDDING or HEAD not in names):
+            read += int(share * bytes_read(own, tensor.data, HEAD not in stacked))
+            if (
+                tensor.data.ndim > 1
+                and own != POSITIONS
+                and (own != EMBEDDING or HEAD not in stacked)
+            ):
                 multiplied.add(tensor.kind)
             report.progress("write the GGUF file", done + 1, len(stacked), "tensors")
         factors = layout.rope_factors()
@@ -200,13 +205,15 @@ def held(
             wide = f"{packed.bits}-bit integers run as {blocks.kind}, 4 bits each"
         return Tensor(blocks.kind, _ordered(blocks.data, order), blocks.scale_error, wide)
     values = weights.floats(name).astype(np.float32)
+    if layout.is_turned(name):
+        values = np.ascontiguousarray(values.T)
     if (added := weights.added(name)) is not None:
         values += added
     if (shift := layout.norm_shift(name)) != 0:
         values += shift
     values = _ordered(values, layout.row_order(name, len(values)))
     # A router's rows are few and choose: llama.cpp's own converter leaves them in float32.
-    if exact or values.ndim == 1 or precision == "f32" or name.endswith(ROUTERS):
+    if exact or values.ndim == 1 or precision == "f32" or name.endswith(IN_FLOAT32):
         return Tensor("F32", values)
     if precision == "bf16":
         return Tensor("BF16", quantize(values, GGMLQuantizationType.BF16))
@@ -220,8 +227,10 @@ def _ordered(values: np.ndarray, order: np.ndarray | None) -> np.ndarray:
 
 
 def bytes_read(name: str, data: np.ndarray, tied: bool) -> int:
-    """What a generated token reads of a tensor: all of it, but of the embedding one row, and all
-    once more where it is the output head too."""
+    """What a generated token reads of a tensor: all of it, but of the embeddings one row, and all
+    of that of tokens once more where it is the output head too. name: the file's"""
+    if name == POSITIONS:
+        return data.nbytes // len(data)
     if name != EMBEDDING:
         return data.nbytes
     return data.nbytes // len(data) + (data.nbytes if tied else 0)
