@@ -121,8 +121,11 @@ export interface RunKindGiven<R extends RunRequest = RunRequest> {
   complete?(document: WrittenDocument): WrittenDocument;
   /** What it works to; default: `inferSpec`. */
   spec?(request: R, facts: Facts, plugins: SpecPlugins): Spec;
-  /** Actions that its own plan names; default: none. */
-  actions?(request: R): readonly AskedAction[];
+  /**
+   * Actions that its own plan names; default: none. `methods`: it is asked before a model is read, and
+   * gives their knobs as far as they are known by then. @throws UsageError for what no model could run
+   */
+  actions?(request: R, methods?: readonly AgentMethod[]): readonly AskedAction[];
   /** Recipes that follow from its own plan; default: none. @throws UsageError for one that cannot run here */
   recipes?(
     request: R,

@@ -100,6 +100,15 @@ export function checkParams(
   throw new UsageError(`Cannot use ${name} with these parameters: ${issues.join("; ")}`);
 }
 
+/** Why knobs that were given go together on no model; null: they may. */
+export function clashOf(
+  method: Pick<Method, "clash">,
+  given: Action["params"],
+): string | null {
+  const said = Object.entries(given).filter(([, value]) => value !== "auto");
+  return method.clash?.(Object.fromEntries(said)) ?? null;
+}
+
 type Giver = Exclude<ResolvedKnob["by"], "default" | "method">;
 
 /** Whose values a strategy holds. */

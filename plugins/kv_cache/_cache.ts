@@ -193,19 +193,23 @@ export function keptOf(
   return Math.max(sinks + window, Math.floor(share * tokens));
 }
 
-export function acceptsBudget(params: Budget, facts: Facts): Support {
-  const { budget_in, budget, sinks, window } = params;
+/** Why such knobs go together on no model. */
+export function budgetClash(given: Partial<Budget>): string | null {
+  const { budget_in = "tokens", budget = Infinity, sinks = 0, window = 0 } = given;
   if (budget_in === "tokens" && budget <= sinks + window) {
-    const reason = `sinks and window hold ${sinks + window} tokens: a budget of ${budget} leaves ` +
+    return `sinks and window hold ${sinks + window} tokens: a budget of ${budget} leaves ` +
       "no room for a choice";
-    return { ok: false, reason };
   }
-  const { codes, evicts = "after_prompt" } = params;
-  if (codes !== "none" && evicts !== "after_prompt") {
-    const reason = `tokens that are stored as codes are not let go of ${evicts}: codes are made ` +
-      "once, of what the prompt left";
-    return { ok: false, reason };
-  }
+  const { codes = "none", evicts = "after_prompt" } = given;
+  return codes === "none" || evicts === "after_prompt"
+    ? null
+    : `tokens that are stored as codes are not let go of ${evicts}: codes are made once, of what ` +
+      "the prompt left";
+}
+
+export function acceptsBudget(params: Budget, facts: Facts): Support {
+  const reason = budgetClash(params);
+  if (reason !== null) return { ok: false, reason };
   return keepsLess(keptOf(params, facts.model.context_length), "the budget keeps", facts);
 }
 
@@ -252,6 +256,7 @@ export const BY_BUDGET = {
   ],
   hint: (about: "quality" | "memory"): string =>
     about === "quality" ? "Take a larger budget" : "Take a smaller budget",
+  clash: budgetClash,
   accepts: acceptsBudget,
   auto: (facts: Facts) => {
     const budget = firstTokens(facts, "balanced");
@@ -286,8 +291,18 @@ export const OWN_WINDOW = {
   keeping: (budget: number) => budgetOf(budget),
 };
 
-/** SnapKV's conditions, and a kernel with a middle. */
-export const acceptsObserved = (params: Budget & { readonly kernel: number }, facts: Facts) =>
-  params.kernel % 2 === 0
-    ? { ok: false as const, reason: `a kernel of ${params.kernel} tokens is even` }
-    : acceptsBudget(params, facts);
+type Observed = Budget & { readonly kernel: number };
+
+const observedClash = (given: Partial<Observed>): string | null =>
+  given.kernel !== undefined && given.kernel % 2 === 0
+    ? `a kernel of ${given.kernel} tokens is even`
+    : budgetClash(given);
+
+/** The conditions of a budget, and a kernel with a middle. */
+export const BY_OBSERVATION = {
+  clash: observedClash,
+  accepts: (params: Observed, facts: Facts): Support => {
+    const reason = observedClash(params);
+    return reason === null ? acceptsBudget(params, facts) : { ok: false, reason };
+  },
+};

@@ -1,5 +1,5 @@
 import { defineMethod, type Facts, real } from "../../core/mod.ts";
-import { acceptsBudget, BUDGET, evicting, GRANULARITY, OWN_WINDOW } from "./_cache.ts";
+import { acceptsBudget, BUDGET, budgetClash, evicting, GRANULARITY, OWN_WINDOW } from "./_cache.ts";
 
 const SHARE = "recent_share";
 
@@ -29,6 +29,7 @@ export default defineMethod({
     // The sum of what was paid to a token stays with it where sums go on, in 32 bits.
     return params.evicts === "after_prompt" ? kept : { ...kept, noted_bytes: 4 };
   },
+  clash: (given) => budgetClash({ ...given, window: 0 }), // most often a share of the budget stands for it
   accepts: (params, facts: Facts) => {
     const recent = Math.floor(params.recent_share * params.budget);
     return acceptsBudget({ ...params, window: recent || params.window }, facts);

@@ -1,5 +1,5 @@
 import { defineMethod, integer } from "../../core/mod.ts";
-import { acceptsObserved, BY_BUDGET, keptOf, leavesBudget, OBSERVED } from "./_cache.ts";
+import { BY_BUDGET, BY_OBSERVATION, keptOf, leavesBudget, OBSERVED } from "./_cache.ts";
 
 /** Budgets that fall from layer to layer (PyramidKV, Cai et al. 2024, arXiv 2406.02069). */
 export default defineMethod({
@@ -22,5 +22,5 @@ export default defineMethod({
     const mean = kept - params.sinks - params.window;
     return leavesBudget(params, facts, kept + mean - Math.floor(mean / params.beta));
   },
-  accepts: acceptsObserved,
+  ...BY_OBSERVATION,
 });

@@ -1,5 +1,5 @@
 import { defineMethod } from "../../core/mod.ts";
-import { acceptsObserved, BY_BUDGET, OBSERVED } from "./_cache.ts";
+import { BY_BUDGET, BY_OBSERVATION, OBSERVED } from "./_cache.ts";
 
 /** The tokens that a prompt's last ones look at (SnapKV, Li et al. 2024, arXiv 2404.14469). */
 export default defineMethod({
@@ -7,5 +7,5 @@ export default defineMethod({
   name: "snapkv",
   summary: "Keeps keys and values of the tokens that the last ones of a prompt look at",
   knobs: OBSERVED,
-  accepts: acceptsObserved,
+  ...BY_OBSERVATION,
 });

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { type Action, checkStrategy, resolveActions } from "../../core/mod.ts";
+import { type Action, checkStrategy, resolveActions, StudyRequest } from "../../core/mod.ts";
 import { cellsOf } from "../../core/runs/sweep/cells.ts";
 import { SweepPlan } from "../../core/runs/sweep/plan.ts";
 import { ModelFacts } from "../../core/schemas/facts.ts";
@@ -13,6 +13,8 @@ import pyramidkv from "../../plugins/kv_cache/pyramidkv.ts";
 import snapkv from "../../plugins/kv_cache/snapkv.ts";
 import streaming from "../../plugins/kv_cache/streaming.ts";
 import tova from "../../plugins/kv_cache/tova.ts";
+import { checkRequest } from "../../tracker/lab/check_request.ts";
+import { discoverPlugins } from "../../tracker/lab/discover.ts";
 import { smallFacts } from "../core/spec_facts.ts";
 
 const facts = { ...smallFacts(), tools: ["kvpress"] };
@@ -223,4 +225,38 @@ Deno.test("a press goes by its name and a ratio, and says why some are no trial"
   assert.deepEqual(kvpress.label!(knobs), ["SnapKVPress", "50%", '{"window_size":8}']);
   assert.equal(kvpress.next(knobs, "kept", facts)!["press_ratio"], 0.75);
   assert.equal(kvpress.next(knobs, "lost", facts), null, "nothing would be let go of");
+});
+
+Deno.test("what a sweep could run on no model is refused before one is read", async () => {
+  const registry = await discoverPlugins();
+  const check = (more: object) =>
+    checkRequest(
+      StudyRequest.parse({ model_name: "none", dataset: "demo", ...more }),
+      { ...smallFacts().dataset, dataset: "demo" },
+      registry,
+    );
+  const refused = (sweep: object, words: RegExp) =>
+    assert.throws(() => check({ sweep: { methods: ["snapkv"], budgets: [32], ...sweep } }), words);
+  refused(
+    { set: { window: 32 } },
+    /^UsageError: Cannot sweep snapkv with a budget of 32 tokens as sinks and window hold 32 tokens/,
+  );
+  refused({ methods: ["knorm", "pyramidkv"], set: { kernel: 4 } }, /kernel of 4 tokens is even/);
+  refused(
+    { budgets: [64, 1] },
+    /^UsageError: Cannot use snapkv with budget = 1 as budget is a whole/,
+  );
+  refused({ methods: ["streaming"], budgets: [1] }, /Cannot use streaming with window = 1/);
+  refused({ methods: ["gptq"] }, /Unknown method of the cache "gptq"/);
+  refused({ set: { windw: 3 } }, /Unknown knob of these methods "windw". Did you mean "window"/);
+  check({ sweep: { methods: ["h2o"], budgets: [32], set: { window: 32 } } });
+  check({ sweep: { methods: ["snapkv"], budgets: [0.1, 16, 512] } });
+  const own = (params: object) => ({
+    strategies: [{ actions: [{ agent: "kv_cache", method: "snapkv", params }] }],
+  });
+  assert.throws(
+    () => check(own({ kernel: 4 })),
+    /Cannot use snapkv as a kernel of 4 tokens is even/,
+  );
+  check(own({ budget: 16, window: "auto" }));
 });

@@ -4,6 +4,7 @@ import {
   checkDistances,
   checkParams,
   chooseTasks,
+  clashOf,
   classifyDataset,
   type DatasetFacts,
   findTarget,
@@ -81,11 +82,13 @@ export function checkRequest(
   const recipes = [...request.strategies, ...(request.rules ?? []).flatMap((one) => one.recipes)];
   const actions = [
     ...recipes.flatMap((recipe) => recipe.actions),
-    ...kindOf(request).actions(request).map(({ action }) => action),
+    ...kindOf(request).actions(request, registry.methods).map(({ action }) => action),
   ];
   for (const action of actions) {
     const { method } = registry.method(action.agent, action.method);
     checkParams(method, action.params);
+    const clash = clashOf(method, action.params);
+    if (clash !== null) throw new UsageError(`Cannot use ${method.name} as ${clash}`);
   }
   const gone = withoutData(choice.tasks, request);
   const left = planned.filter(({ task }) => !gone.some((one) => one.task === task));

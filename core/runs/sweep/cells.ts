@@ -2,7 +2,7 @@ import { unknownName, UsageError } from "../../errors.ts";
 import type { Action, KnobValue } from "../../schemas/action.ts";
 import type { Facts } from "../../schemas/facts.ts";
 import { checkStrategy } from "../../strategies/compatibility.ts";
-import { type AgentMethod, resolveActions } from "../../strategies/resolve_action.ts";
+import { type AgentMethod, clashOf, resolveActions } from "../../strategies/resolve_action.ts";
 import { strategyKey } from "../../strategies/strategy_names.ts";
 import { type SweepPlan, sweptMethods } from "./plan.ts";
 
@@ -34,9 +34,7 @@ export function cellsOf(plan: SweepPlan, methods: readonly AgentMethod[], facts:
         const resolved = resolveActions(cell, methods, facts, "user");
         const verdict = checkStrategy(resolved, methods, facts);
         if (!verdict.ok) {
-          throw new UsageError(
-            `Cannot sweep ${word} with a budget of ${said(budget)} as ${verdict.reason}`,
-          );
+          throw refused(word, budget, verdict.reason);
         }
         found.set(strategyKey(resolved), cell);
       }
@@ -44,6 +42,25 @@ export function cellsOf(plan: SweepPlan, methods: readonly AgentMethod[], facts:
   }
   requireSetKnobs(plan, methods);
   return [...found.values()];
+}
+
+/**
+ * The actions of the cache that a plan asks for, before anything is known of its model.
+ *
+ * @throws UsageError for a method that there is not, and for knobs that go together on no model.
+ */
+export function namedCells(plan: SweepPlan, methods: readonly AgentMethod[]): Action[] {
+  const named = sweptMethods(plan).flatMap((word) => {
+    const entry = cacheMethod(word, methods);
+    return plan.budgets.map((budget) => {
+      const params = paramsOf(entry, budget, plan);
+      const clash = clashOf(entry.method, params);
+      if (clash !== null) throw refused(word, budget, clash);
+      return { ...namedMethod(word), params };
+    });
+  });
+  requireSetKnobs(plan, methods);
+  return named;
 }
 
 /** The method of the cache that a plan's word names. @throws UsageError where there is none */
@@ -66,9 +83,7 @@ function paramsOf(
   const own = Object.fromEntries(Object.entries(set).filter(([name]) => name in method.knobs));
   const kept = method.keeping?.(budget, own) ?? {};
   if ("refused" in kept) {
-    throw new UsageError(
-      `Cannot sweep ${method.name} with a budget of ${said(budget)} as ${kept.refused}`,
-    );
+    throw refused(method.name, budget, String(kept.refused));
   }
   return { ...own, ...kept };
 }
@@ -84,6 +99,9 @@ function requireSetKnobs(plan: SweepPlan, methods: readonly AgentMethod[]) {
     throw new UsageError(unknownName("knob of these methods", stranger, [...knobs]));
   }
 }
+
+const refused = (word: string, budget: number, reason: string) =>
+  new UsageError(`Cannot sweep ${word} with a budget of ${said(budget)} as ${reason}`);
 
 const said = (budget: number): string =>
   budget < 1 ? `${Number((100 * budget).toPrecision(3))} %` : `${budget} tokens`;

@@ -5,8 +5,9 @@ import type { RunRequest } from "../../schemas/request.ts";
 import type { Objective, Spec } from "../../schemas/spec.ts";
 import { inferSpec, type SpecPlugins } from "../../spec/infer_spec.ts";
 import { checkHeldAtAll } from "../../strategies/held_methods.ts";
+import type { AgentMethod } from "../../strategies/resolve_action.ts";
 import { defineKind, TRIALS_SHOWN } from "../run_kind.ts";
-import { cacheMethod, cellsOf, namedMethod } from "./cells.ts";
+import { cacheMethod, cellsOf, namedCells, namedMethod } from "./cells.ts";
 import { SWEEP_NEEDS } from "./needs.ts";
 import { SweepPlan, sweptMethods } from "./plan.ts";
 import { openSweep, runSweep } from "./run_sweep.ts";
@@ -25,15 +26,17 @@ export const sweep = defineKind("sweep", plan, {
   needs: SWEEP_NEEDS,
   shown: TRIALS_SHOWN,
   spec: (request, facts, plugins) => sweepSpec(request, request.sweep, facts, plugins),
-  actions: ({ sweep }) => asked(sweep),
+  actions: ({ sweep }, methods) => asked(sweep, methods),
   recipes: ({ sweep }, facts, methods) => cellsOf(sweep, methods, facts),
   open: (input, ports) => openSweep(input, input.request.sweep, ports),
   drive: (input, ports) => runSweep(input, input.request.sweep, ports),
   choose: recommend,
 });
 
-function asked(plan: SweepPlan) {
-  const named = sweptMethods(plan).map((word) => ({ ...namedMethod(word), params: {} }));
+function asked(plan: SweepPlan, methods?: readonly AgentMethod[]) {
+  const named = methods === undefined
+    ? sweptMethods(plan).map((word) => ({ ...namedMethod(word), params: {} }))
+    : namedCells(plan, methods);
   return [...plan.weights.flat(), ...named].map((action) => ({ action, raised: [] }));
 }
 
