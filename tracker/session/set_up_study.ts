@@ -8,12 +8,12 @@ import {
   type Spec,
   type StudyLimits,
   UsageError,
-  workersOf,
 } from "../../core/mod.ts";
 import { ensureDemoModel } from "../../python-backends/demo_model.ts";
 import { usedHash } from "../../python-backends/environments/environments.ts";
 import { hasGpu } from "../../python-backends/environments/torch_wheel.ts";
 import { untilInterrupted } from "../ground/terminal/interrupt.ts";
+import { withAsked, withWorkers } from "./study_workers.ts";
 import { checkRequest, checkWorkers } from "../lab/check_request.ts";
 import { withEarlierLadder } from "../lab/data/earlier_ladder.ts";
 import { withFoundTasks } from "../lab/data/find_tasks.ts";
@@ -124,10 +124,10 @@ export async function setUp(
   taken: TakenUp = {},
 ): Promise<StudySession> {
   requireNotWritten(opened.store.root, study_id);
-  checkWorkers(widened(opened, request));
+  checkWorkers(withAsked(request, opened.options));
   const inputOf = (within: Opened) =>
     untilInterrupted(within.stop.signal, async (setting_up) => {
-      const asked = await readRequest(within.registry, widened(within, request));
+      const asked = await readRequest(within.registry, withAsked(request, within.options));
       return await sessionInput(within, setting_up, asked, study_id, taken);
     });
   let within = await opened.now();
@@ -140,24 +140,8 @@ export async function setUp(
   return openSession(new LabStudy(input, now));
 }
 
-/** The request with as many trials at once as who opened the lab asks for. */
-function widened({ options: { workers } }: Opened, request: RunRequest): RunRequest {
-  return workers === undefined ? request : { ...request, workers };
-}
-
 const openMember: Parameters<typeof openMembers>[1] = (opened, request, study_id, begun) =>
   setUp(opened, request, study_id, begun === undefined ? {} : { begun });
-
-/** The request with the number of its workers, where it asks for some: what the machine has no room for is refused. */
-function withWorkers(
-  request: RunRequest,
-  facts: Facts,
-  elsewhere: WorkersAsked | null,
-): RunRequest {
-  return request.workers === undefined
-    ? request
-    : { ...request, workers: elsewhere?.count ?? workersOf(request, facts) };
-}
 
 /** Refuses to go on where the engine's machines are of another kind than the study was timed on. */
 function refuseOtherMachine(
@@ -206,9 +190,8 @@ async function sessionInput(
   });
   const laddered = await withEarlierLadder(given.request, found, study_id, store);
   const { assumptions } = laddered;
-  const request = begun === undefined || options.workers !== undefined
-    ? withWorkers(laddered.request, found, workers)
-    : laddered.request;
+  const counted = { facts: found, elsewhere: workers, options, begun: begun !== undefined };
+  const request = withWorkers(laddered.request, counted);
   const refusal = memoryRefusal(found) ?? budgetRefusal(request, found.device);
   if (refusal !== null) throw new UsageError(refusal);
   const kind = kindOf(request);
