@@ -2,7 +2,9 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { LocalEngine } from "../../tracker/jobs/engines/local/local_engine.ts";
+import { RayEngine } from "../../tracker/jobs/engines/ray/ray_engine.ts";
 import { SlurmEngine } from "../../tracker/jobs/engines/slurm/slurm_engine.ts";
+import { hasRay, NO_RAY, startRay } from "../fixtures/ray_cluster.ts";
 import { hasSlurm, NO_SLURM, startSlurm } from "../fixtures/slurm_cluster.ts";
 import { ignoreUnless } from "../run/counts.ts";
 import { temporaryFolder } from "../temporary_folder.ts";
@@ -11,10 +13,13 @@ import { really, SCRIPTS } from "../tracker/jobs/engine_scripts.ts";
 
 const detached = { sanitizeOps: false, sanitizeResources: false };
 
-async function allAsSeen(open: (root: string) => ReturnType<EngineWorld["open"]>) {
+async function allAsSeen(
+  open: (root: string) => ReturnType<EngineWorld["open"]>,
+  patience_ms = 60_000,
+) {
   const root = temporaryFolder("scripts");
   const world: EngineWorld = {
-    ...{ root, open: () => open(root), patience_ms: 60_000 },
+    ...{ root, open: () => open(root), patience_ms },
     ...{ log_bytes: 0, queue_runs: 0, queued: 0 },
   };
   const seen: string[] = [];
@@ -45,6 +50,22 @@ Deno.test({
       await allAsSeen(() => new SlurmEngine("slurm:low", options));
     } finally {
       cluster.end();
+    }
+  },
+});
+
+Deno.test({
+  name: "ray: twenty scripts end as they do in the simulator",
+  ignore: ignoreUnless(await hasRay(), NO_RAY),
+  ...detached,
+  async fn() {
+    const { url, token, end } = await startRay();
+    try {
+      const head = { name: "ray", url, token, token_from: "RAY_AUTH_TOKEN" };
+      const options = { head, deno: Deno.execPath(), machine: null };
+      await allAsSeen(() => new RayEngine("ray", options), 240_000);
+    } finally {
+      end();
     }
   },
 });

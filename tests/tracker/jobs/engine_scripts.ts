@@ -32,7 +32,7 @@ const CANCELLED = "ended: cancelled, cancelled, stale";
 const NEVER = "ended: cancelled, nothing, none";
 const LOST = "ended: lost, nothing, stale";
 
-/** Twenty, with what SLURM 22.05 and this machine's own slots were seen to do. */
+/** Twenty, with what SLURM 22.05, Ray 2.60.0 and this machine's own slots were seen to do. */
 export const SCRIPTS: readonly Script[] = [
   { program: "short", steps: ["submitted"], seen: DONE },
   { program: "broken", steps: ["submitted"], seen: "ended: exit 1, failed, stale" },

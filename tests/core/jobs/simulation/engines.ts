@@ -250,7 +250,7 @@ export class SimEngine implements Engine {
     return this.#call("submit", () => {
       const handle = `${id}-${attempt}`;
       const there = this.#entry(handle);
-      if (there !== undefined && this.kind === "ray") {
+      if (there !== undefined && this.kind === "ray" && this.world.faulty) {
         this.world.sometimes("an error for a duplicate that was accepted");
         throw new EngineError("refused", "500: already exists");
       }
@@ -292,8 +292,9 @@ export class SimEngine implements Engine {
     const past = (this.world.now - entry.changed) / SECOND;
     if (entry.state.state !== "ended") return entry.state;
     if (this.kind === "slurm" && past > 300) return unknown;
-    if (this.kind !== "ray" || entry.state.how !== "cancelled" || past < 10) return entry.state;
-    // An id that was deleted is gone, and then back as one that failed.
+    const deleted = this.kind === "ray" && this.world.faulty && entry.state.how === "cancelled";
+    if (!deleted || past < 10) return entry.state;
+    // An id that somebody deletes is gone, and then back as one that failed.
     return past < 30 ? unknown : { state: "ended", how: "lost", code: null };
   }
 
@@ -322,7 +323,8 @@ export class SimEngine implements Engine {
 
   /** Takes back what has not begun, as far as its engine heeds that. */
   #withdraw(handle: string): void {
-    if (this.#entry(handle)?.state.state === "queued" && this.kind === "ray") {
+    const { faulty } = this.world;
+    if (this.#entry(handle)?.state.state === "queued" && this.kind === "ray" && faulty) {
       return this.world.sometimes("stop without effect while pending");
     }
     for (const start of this.#books.get(handle)!) {

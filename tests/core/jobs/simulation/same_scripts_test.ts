@@ -9,7 +9,11 @@ const ALL = { cpu: 2, gpu: 0, memory_gb: null };
 const LONG_SECONDS = 100_000;
 
 /** Lives a script through in a world without faults. */
-async function simulated(kind: "local" | "slurm", { program, steps }: Script, seed: number) {
+async function simulated(
+  kind: "local" | "slurm" | "ray",
+  { program, steps }: Script,
+  seed: number,
+) {
   const world = new World(seed);
   world.now = FAULTS_END;
   const engine = new SimEngine("engine", kind, world, machine("a", ALL));
@@ -64,7 +68,7 @@ async function simulated(kind: "local" | "slurm", { program, steps }: Script, se
 
 const SEEDS = 20;
 
-for (const kind of ["local", "slurm"] as const) {
+for (const kind of ["local", "slurm", "ray"] as const) {
   Deno.test(`twenty scripts end in the simulator as on a ${kind} engine that ran them`, async () => {
     assert.equal(SCRIPTS.length, 20);
     for (const script of SCRIPTS) {
