@@ -337,7 +337,8 @@ async function buildProgram(words: readonly string[]): Promise<Command> {
   addSetUpCommands(program);
   withStore(
     program.command("gc").description("remove artifacts and cached forms that can be made again")
-      .requiredOption("--max-disk <size>", "bytes that they may fill together, such as 50GB")
+      .option("--max-disk <size>", "bytes that they may fill together, such as 50GB")
+      .option("--objects <address>", "of s3://BUCKET/PREFIX instead, what no home uses any more")
       .option("--unclaimed", "artifacts that no known store names may go, too")
       .option("--dry-run", "say what would be removed, and remove nothing")
       .option("--json", "as JSON; `pare schema json` describes it"),

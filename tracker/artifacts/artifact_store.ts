@@ -45,8 +45,8 @@ export interface ArtifactStore {
   discard(directory: string): Promise<void>;
   /** A model directory of the user's: it stays where it is and is never removed. */
   adopt(directory: string, meta: ArtifactMeta): Promise<Artifact>;
-  /** Checksums of files of the user's, read whole only once. */
-  checksums(directory: string, names: readonly string[]): Promise<FileChecksum[]>;
+  /** Checksums of a folder of the user's, or of files in it, read whole only once. */
+  checksums(directory: string, names?: readonly string[]): Promise<FileChecksum[]>;
   /** What is wrong with an artifact's files against their checksums; empty: nothing. */
   verifyChecksums(artifact: Artifact): Promise<string[]>;
   gc(options: GarbageOptions): Promise<GarbageReport>;

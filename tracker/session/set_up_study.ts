@@ -13,7 +13,8 @@ import { ensureDemoModel } from "../../python-backends/demo_model.ts";
 import { usedHash } from "../../python-backends/environments/environments.ts";
 import { hasGpu } from "../../python-backends/environments/torch_wheel.ts";
 import { untilInterrupted } from "../ground/terminal/interrupt.ts";
-import { withAsked, withWorkers } from "./study_workers.ts";
+import { shareNamed } from "../artifacts/remote/shared_artifacts.ts";
+import { withAsked, withWorkers } from "../jobs/workers/asked_workers.ts";
 import { checkRequest, checkWorkers } from "../lab/check_request.ts";
 import { withEarlierLadder } from "../lab/data/earlier_ladder.ts";
 import { withFoundTasks } from "../lab/data/find_tasks.ts";
@@ -127,6 +128,8 @@ export async function setUp(
   checkWorkers(withAsked(request, opened.options));
   const inputOf = (within: Opened) =>
     untilInterrupted(within.stop.signal, async (setting_up) => {
+      const named = [request.model_name, request.dataset];
+      await shareNamed(within.artifacts, named, Deno.env.toObject(), setting_up);
       const asked = await readRequest(within.registry, withAsked(request, within.options));
       return await sessionInput(within, setting_up, asked, study_id, taken);
     });

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { openLab } from "../../../tracker/mod.ts";
 import { placeFromOptions } from "../../../tracker/commands/input/study_document.ts";
-import { withAsked, withWorkers } from "../../../tracker/session/study_workers.ts";
+import { withAsked, withWorkers } from "../../../tracker/jobs/workers/asked_workers.ts";
 import { request, smallFacts } from "../../core/spec_fixtures.ts";
 import { recordedStore } from "../../fixtures/stores/recorded.ts";
 import { STUDY, studyOpened } from "../../fixtures/stores/records.ts";

@@ -13,10 +13,14 @@ const Chunk = z.tuple([
   z.int().positive().max(CHUNK_BYTES).describe("bytes"),
 ]);
 
+export const Chunks = z.record(z.string(), z.array(Chunk)).describe(
+  "by a file's path: its parts in order",
+);
+
 const Manifest = z.strictObject({
   version: z.literal(1),
   artifact: Artifact,
-  chunks: z.record(z.string(), z.array(Chunk)).describe("by a file's path: its parts in order"),
+  chunks: Chunks,
 });
 export type Manifest = z.infer<typeof Manifest>;
 
@@ -24,11 +28,13 @@ export const names = {
   manifest: (artifact_id: string) => `artifacts/${artifact_id}.json`,
   /** Which artifact an action made: its id. */
   made: (action_key: string) => `made/${action_key}.json`,
+  /** That a home uses an artifact. */
+  use: (artifact_id: string, home: string) => `uses/${artifact_id}/${home}`,
   chunk: (sha256: string) => `objects/${sha256.slice(0, 2)}/${sha256}`,
 };
 
 /** A path that stays inside the folder it is below, on every system. */
-function isInside(path: string): boolean {
+export function isInside(path: string): boolean {
   return path.split("/").every((part) => part !== "" && !/^\.+$/.test(part)) &&
     !/[\\\0:]/.test(path) && path !== MANIFEST;
 }

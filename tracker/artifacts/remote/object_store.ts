@@ -38,6 +38,8 @@ export interface ObjectStore {
   put(name: string, bytes: Uint8Array<ArrayBuffer>): Promise<void>;
   /** An object whole; null: there is none, or it has more bytes than `most`. */
   get(name: string, most: number): Promise<Uint8Array<ArrayBuffer> | null>;
+  /** Removes an object; one that is not there is no mistake. */
+  remove(name: string): Promise<void>;
   /** Names that begin with a word, in their order. */
   list(word: string): Promise<string[]>;
 }
@@ -101,6 +103,7 @@ export function openObjectStore(
     size: (name) => sizeOf(at, name),
     put: (name, bytes) => put(at, name, bytes),
     get: (name, most) => get(at, name, most),
+    remove: (name) => remove(at, name),
     list: (word) => list(at, word),
   };
 }
@@ -135,7 +138,7 @@ async function ask(
   { url, prefix, client, secrets, signal, waits_ms }: Bucket,
   what: string,
   { method, name = "", query = "", bytes = null, most = 1 << 20 }: {
-    readonly method: "GET" | "PUT" | "HEAD";
+    readonly method: "GET" | "PUT" | "HEAD" | "DELETE";
     readonly name?: string;
     readonly query?: string;
     readonly bytes?: Uint8Array<ArrayBuffer> | null;
@@ -206,6 +209,10 @@ async function sizeOf(at: Bucket, name: string): Promise<number | null> {
 
 async function put(at: Bucket, name: string, bytes: Uint8Array<ArrayBuffer>): Promise<void> {
   await ask(at, `send ${name}`, { method: "PUT", name, bytes });
+}
+
+async function remove(at: Bucket, name: string): Promise<void> {
+  await ask(at, `remove ${name}`, { method: "DELETE", name });
 }
 
 async function get(

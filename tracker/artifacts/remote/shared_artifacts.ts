@@ -1,5 +1,7 @@
 import { type Artifact, UsageError } from "../../../core/mod.ts";
 import type { ArtifactStore } from "../artifact_store.ts";
+import { homeId, useShared } from "./collect.ts";
+import { shareGiven } from "./given.ts";
 import { type ObjectStore, openObjectStore } from "./object_store.ts";
 import { madeElsewhere, pullArtifact, pushArtifact } from "./transfer.ts";
 
@@ -45,6 +47,11 @@ export function sharedArtifacts(
       return null;
     }
   };
+  const uses = (id: string) => useShared(objects, id, homeId(artifacts.root));
+  const fetch = async (id: string) => {
+    await uses(id); // before: what is used is not removed meanwhile
+    return await pullArtifact(objects, artifacts, id);
+  };
   return {
     ...artifacts,
     async find(action_key) {
@@ -52,17 +59,20 @@ export function sharedArtifacts(
       if (here !== null) return here;
       return await without(async () => {
         const id = await madeElsewhere(objects, action_key);
-        if (id !== null) await pullArtifact(objects, artifacts, id);
+        if (id !== null) await fetch(id);
         return id === null ? null : await artifacts.find(action_key);
       });
     },
     async get(id) {
       return await artifacts.get(id) ??
-        await without(async () => (await pullArtifact(objects, artifacts, id))?.artifact ?? null);
+        await without(async () => (await fetch(id))?.artifact ?? null);
     },
     async commit(directory, meta) {
       const artifact = await artifacts.commit(directory, meta);
-      await without(() => pushWhole(objects, artifacts, artifact));
+      await without(async () => {
+        await uses(artifact.artifact_id);
+        return await pushWhole(objects, artifacts, artifact);
+      });
       return artifact;
     },
   };
@@ -74,8 +84,31 @@ export function sharedWhereNamed(
   env: Readonly<Record<string, string | undefined>>,
   signal: AbortSignal | undefined,
 ): ArtifactStore {
+  const objects = sharedStore(env, signal);
+  return objects === null ? artifacts : sharedArtifacts(artifacts, objects, toTerminal);
+}
+
+const toTerminal = (line: string): void => console.error(`note: ${line}`);
+
+/** The object store that the environment names; null: none. */
+function sharedStore(
+  env: Readonly<Record<string, string | undefined>>,
+  signal: AbortSignal | undefined,
+): ObjectStore | null {
   const address = env[SHARED_BY];
-  if (address === undefined || address === "") return artifacts;
-  const objects = openObjectStore(address, env, signal === undefined ? {} : { signal });
-  return sharedArtifacts(artifacts, objects, (line) => console.error(`note: ${line}`));
+  if (address === undefined || address === "") return null;
+  return openObjectStore(address, env, signal === undefined ? {} : { signal });
+}
+
+/** Sends what a study names and lies here, and fetches what does not, where an object store is named. */
+export async function shareNamed(
+  artifacts: ArtifactStore,
+  named: readonly string[],
+  env: Readonly<Record<string, string | undefined>>,
+  signal?: AbortSignal,
+): Promise<void> {
+  const objects = sharedStore(env, signal);
+  if (objects === null) return;
+  const checksumsOf = artifacts.checksums;
+  await shareGiven(objects, named, { checksumsOf, note: toTerminal });
 }

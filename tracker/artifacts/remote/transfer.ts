@@ -10,6 +10,7 @@ import { sha256Text } from "../../ground/storage/file_hash.ts";
 import type { ArtifactStore } from "../artifact_store.ts";
 import { CHUNK_BYTES, type Manifest, MANIFEST_BYTES, names, readManifest } from "./manifest.ts";
 import { type ObjectStore, sha256 } from "./object_store.ts";
+import { whileSending } from "./sending.ts";
 
 /** What a transfer moved. */
 export interface Moved {
@@ -31,7 +32,7 @@ async function fill(file: Deno.FsFile, bytes: Uint8Array): Promise<number> {
 }
 
 /** Sends the parts of a file that are not there; refused where it is not the file that was written. */
-async function pushFile(
+export async function pushFile(
   objects: ObjectStore,
   path: string,
   written: string,
@@ -58,7 +59,7 @@ async function pushFile(
   throw new UsageError(`Cannot send ${path} as it is not the file that was written: make it again`);
 }
 
-function json(document: unknown): Uint8Array<ArrayBuffer> {
+export function json(document: unknown): Uint8Array<ArrayBuffer> {
   return new TextEncoder().encode(`${JSON.stringify(document)}\n`);
 }
 
@@ -78,17 +79,19 @@ export async function pushArtifact(objects: ObjectStore, artifact: Artifact): Pr
     await tellMade(objects, artifact);
     return { artifact, bytes, sent: 0 };
   }
-  const chunks: Manifest["chunks"] = {};
-  let sent = 0;
-  for (const { path, sha256: written } of files) {
-    const pushed = await pushFile(objects, join(location, path), written);
-    chunks[path] = pushed.chunks;
-    sent += pushed.sent;
-  }
-  const manifest: Manifest = { version: 1, artifact: { ...artifact, location: "." }, chunks };
-  await objects.put(names.manifest(artifact_id), json(manifest));
-  await tellMade(objects, artifact);
-  return { artifact, bytes, sent };
+  return await whileSending(objects, async () => {
+    const chunks: Manifest["chunks"] = {};
+    let sent = 0;
+    for (const { path, sha256: written } of files) {
+      const pushed = await pushFile(objects, join(location, path), written);
+      chunks[path] = pushed.chunks;
+      sent += pushed.sent;
+    }
+    const manifest: Manifest = { version: 1, artifact: { ...artifact, location: "." }, chunks };
+    await objects.put(names.manifest(artifact_id), json(manifest));
+    await tellMade(objects, artifact);
+    return { artifact, bytes, sent };
+  });
 }
 
 /** A part, held to its name; asked for once more where what came is another one. */
@@ -108,7 +111,7 @@ async function fetchChunk(
 }
 
 /** Writes a file from its parts, but for those that an earlier try has written; gives bytes and SHA-256. */
-async function pullFile(
+export async function pullFile(
   objects: ObjectStore,
   path: string,
   chunks: Manifest["chunks"][string],

@@ -1,4 +1,6 @@
 import { openArtifactStore } from "../../artifacts/artifact_store.ts";
+import { collectShared, homeId } from "../../artifacts/remote/collect.ts";
+import { openObjectStore } from "../../artifacts/remote/object_store.ts";
 import type { GarbageReport } from "../../artifacts/garbage.ts";
 import { openFolderCache } from "../../artifacts/folder_cache.ts";
 import { makeRoom } from "../../artifacts/make_room.ts";
@@ -13,10 +15,11 @@ import { jsonText } from "../../show/json/print_json.ts";
 
 interface GcOptions {
   store?: string;
-  maxDisk: string;
+  maxDisk?: string;
   unclaimed?: boolean;
   dryRun?: boolean;
   json?: boolean;
+  objects?: string;
 }
 
 /**
@@ -24,6 +27,10 @@ interface GcOptions {
  * has used them; before them the forms that runtimes loaded.
  */
 export async function gcCommand(options: GcOptions): Promise<void> {
+  if (options.objects !== undefined) return await collectThere(options.objects, options);
+  if (options.maxDisk === undefined) {
+    throw new UsageError("Cannot tell how much may stay: give --max-disk, such as --max-disk 50GB");
+  }
   const maxBytes = parseBytes(options.maxDisk, "--max-disk");
   const { unclaimed = false } = options;
   const home = findHome(Deno.env.toObject(), options.store);
@@ -38,6 +45,39 @@ export async function gcCommand(options: GcOptions): Promise<void> {
   const limits = { maxBytes, keep: [], ask, unclaimed, dryRun };
   const made = await makeRoom({ artifacts, caches }, limits);
   console.log(options.json ? jsonText("gc", told(made, dryRun)) : madeText(made, dryRun));
+}
+
+/** The same of an object store that several homes share: what another one uses stays. */
+async function collectThere(
+  address: string,
+  { store, unclaimed = false, dryRun: dry_run = false, json }: GcOptions,
+): Promise<void> {
+  const env = Deno.env.toObject();
+  const objects = openObjectStore(address, env);
+  const home = findHome(env, store);
+  using artifacts = await openArtifactStore(home.artifacts);
+  const { keep } = await artifactClaims(artifacts, [home.store, findHome(env).store]);
+  const asked = { home: homeId(artifacts.root), keep, unclaimed, dry_run };
+  const { removed, kept, left_bytes, parts } = await collectShared(objects, asked);
+  const freed_bytes = removed.reduce((sum, one) => sum + one.bytes, 0);
+  const lines = [
+    ...(kept.elsewhere === 0 ? [] : [`kept ${kept.elsewhere} that another home uses`]),
+    ...(kept.unclaimed === 0
+      ? []
+      : [`kept ${kept.unclaimed} that no home says it uses: --unclaimed removes them`]),
+  ];
+  const gone = removed.map(({ artifact_id: name, bytes }) => ({
+    ...{ what: "artifact" as const, name, bytes },
+  }));
+  const told = { dry_run, removed: gone, freed_bytes, artifact_bytes: left_bytes, form_bytes: 0 };
+  if (json) return console.log(jsonText("gc", { ...told, kept: lines }));
+  const verb = dry_run ? "would remove" : "removed";
+  console.log([
+    ...gone.map(({ name, bytes: size }) => `${verb} ${name} (${bytes(size)})`),
+    ...lines,
+    `${bytes(left_bytes)} of artifacts ${dry_run ? "would be" : "are"} left in ${address}; ` +
+    `${parts} ${parts === 1 ? "part" : "parts"} that nothing has ${dry_run ? "would go" : "went"}`,
+  ].join("\n"));
 }
 
 type Made = Awaited<ReturnType<typeof makeRoom>>;

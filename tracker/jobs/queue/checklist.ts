@@ -7,6 +7,7 @@ import { kindOf, type Slots, UsageError } from "../../../core/mod.ts";
 import { availableMemory } from "../../../python-backends/memory.ts";
 import { PROJECT_ROOT } from "../../ground/home.ts";
 import { sha256File } from "../../ground/storage/file_hash.ts";
+import { isPath } from "../../artifacts/remote/given.ts";
 import { checkStudy } from "../../lab/check_study.ts";
 import { openStore } from "../../store/store.ts";
 import type { ChecklistLine } from "../../store/queue/checklist_file.ts";
@@ -46,11 +47,6 @@ async function commit({ code_commit }: AttemptWork, folder: string): Promise<Fou
   const files = changed.split("\n").length;
   const kept = await keepChanges(folder);
   return told(`${at} with changes in ${files} ${files === 1 ? "file" : "files"}, ${kept}${moved}`);
-}
-
-/** Whether a name is surely meant as a path: one that is not may be a name of the hub or a set. */
-function isPath(name: string): boolean {
-  return /^([/~]|\.{1,2}\/)|\.(gguf|jsonl?|ya?ml|csv|parquet)$/.test(name);
 }
 
 function model({ model_name, cwd }: AttemptWork): Found {

@@ -1,6 +1,11 @@
+import { resolve } from "node:path";
 import { z } from "zod";
 import type { AttemptFiles, AttemptKey, AttemptSeen, Engine, Job } from "../../../core/mod.ts";
 import { readWhole, writeWhole } from "../../../python-backends/whole_file.ts";
+import { openArtifactStore } from "../../artifacts/artifact_store.ts";
+import { isPath } from "../../artifacts/remote/given.ts";
+import { SHARED_BY, shareNamed } from "../../artifacts/remote/shared_artifacts.ts";
+import { findHome } from "../../ground/home.ts";
 import { seenAttempt } from "../attempt/attempt_state.ts";
 import { closeAttempt, watchLeases } from "../attempt/lease.ts";
 import { beforehand } from "./checklist.ts";
@@ -44,6 +49,16 @@ function look(folder: string, leases: ReturnType<typeof watchLeases>): AttemptSe
   return { ...seen, progress };
 }
 
+/** Sends what a job names and lies here to its engine's object store, for machines that lack it. */
+async function shareInputs({ store, cwd, model_name, dataset }: AttemptWork, artifacts: string) {
+  const env = Deno.env.toObject();
+  using here = await openArtifactStore(findHome(env, store).artifacts);
+  const named = [model_name, dataset].filter(isPath).map((name) =>
+    name.startsWith("~") ? name : resolve(cwd, name)
+  );
+  await shareNamed(here, named, { ...env, [SHARED_BY]: artifacts });
+}
+
 /** The words that run the work of an attempt's folder. */
 export type ProgramOf = (folder: string) => string[];
 
@@ -65,6 +80,7 @@ export function queueFiles(
         artifacts: engines.find(({ name }) => name === job.attempts[attempt - 1]?.engine)
           ?.artifacts ?? null,
       };
+      if (work.artifacts !== null) await shareInputs(work, work.artifacts);
       const lines = await beforehand(folder, work, paths, job.slots);
       writeWhole(ownPaths(folder).checklist, { before: lines });
       const lacking = lines.find(({ ok }) => ok === false);

@@ -1,5 +1,5 @@
-import { type Facts, type RunRequest, workersOf } from "../../core/mod.ts";
-import type { WorkersAsked } from "../jobs/workers/worker_client.ts";
+import { type Facts, type RunRequest, workersOf } from "../../../core/mod.ts";
+import type { WorkersAsked } from "./worker_client.ts";
 
 /** What whoever opened the lab says of workers, above what a study's document or journal says. */
 type Asked = Pick<RunRequest, "workers">;
