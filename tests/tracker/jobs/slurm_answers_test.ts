@@ -142,6 +142,19 @@ Deno.test("where SLURM is not there a sentence says what to do", async () => {
   }
 });
 
+Deno.test("where its programs are and no cluster is, a sentence says what to do", async () => {
+  const fatal = 'echo "scontrol: error: _establish_config_source: failed to fetch config" >&2; ' +
+    'echo "scontrol: fatal: Could not establish a configuration source" >&2; exit 1';
+  await withPrograms({ scontrol: fatal }, async (engine) => {
+    await assert.rejects(engine.check("/x"), {
+      kind: "refused",
+      message:
+        "Cannot ask for the partitions of big as scontrol knows of no cluster here: run pare on " +
+        "one of its machines, or set SLURM_CONF to its slurm.conf",
+    });
+  });
+});
+
 Deno.test("what squeue prints that is no job is none, and accounting is asked for what it has forgotten", async () => {
   const sacct =
     'echo "old-1|CANCELLED by 0|0:15"; echo "slow-1|TIMEOUT|0:0"; echo "seven-1|FAILED|7:0"';

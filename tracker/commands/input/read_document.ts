@@ -12,7 +12,8 @@ export function readDocument(file: string | undefined): Partial<StudyRequestInpu
   try {
     text = readText(file, LONGEST);
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
+    const why = error instanceof Error ? error.message : String(error);
+    const reason = /^ENOENT/.test(why) ? "there is no such file: name a JSON document" : why;
     throw new UsageError(`Cannot read the study ${file}: ${reason}`);
   }
   let document: unknown;

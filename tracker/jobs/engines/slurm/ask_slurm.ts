@@ -8,6 +8,9 @@ const TIMEOUT_MS = 60_000;
 const LATER =
   /unable to contact|connection (?:refused|reset|timed)|timed out|temporarily|not responding|communication|zero bytes|shutting down|in standby|backup controller/i;
 
+/** What its programs say where they are installed, and no cluster is. */
+const NO_CLUSTER = /establish a configuration source|failed to fetch config/i;
+
 /** Runs one of SLURM's programs for what it prints; `attempt` is what is done, for the sentence. */
 export async function askSlurm(
   attempt: string,
@@ -24,6 +27,13 @@ export async function askSlurm(
       "refused",
       `Cannot ${attempt} as there is no ${program} here: run pare where SLURM's programs are, such as ` +
         "on the cluster's login machine",
+    );
+  }
+  if (NO_CLUSTER.test(asked.stderr)) {
+    throw new EngineError(
+      "refused",
+      `Cannot ${attempt} as ${program} knows of no cluster here: run pare on one of its machines, or set ` +
+        "SLURM_CONF to its slurm.conf",
     );
   }
   const said = asked.stderr.replaceAll(/^\w+: (?:error: )?/gm, "").trim().split("\n");
