@@ -19,7 +19,7 @@ import type { StudyView } from "../../../tracker/show/view/study_view.ts";
 import {
   contextSentences,
   crossingText,
-  payingText,
+  payingTexts,
 } from "../../../tracker/show/caches/cache_words.ts";
 import { weightsOnFront } from "../../../tracker/commands/caches/front_caches.ts";
 import { cachesText, parseContexts } from "../../../tracker/commands/caches/caches.ts";
@@ -90,13 +90,13 @@ Deno.test("the recommended trial says at which length its cache pays, and of tim
   const said = contextSentences(studyAt([{ ...measured, artifact_id: "w" }])).at(-1)!;
   assert.equal(
     said,
-    "Settings of genai 1 that pay beside full. less (`--less 1`): a smaller cache from 2048 tokens on, " +
+    "In genai 1 less (`--less 1`) pays beside full: a smaller cache from 2048 tokens on, " +
       "faster decoding from 2048 tokens on; not scored.",
   );
   const twice = ["genai", "other"].map((runtime) => ({ ...measured, runtime, artifact_id: "w" }));
   const both = contextSentences(studyAt([...twice, { ...twice[0]!, version: "genai 2" }]));
   assert.equal(both.length, 4, "the newest of each runtime");
-  assert.match(both[2]!, /^Settings of genai 2 /);
+  assert.match(both[2]!, /^In genai 2 less /);
   const others = contextSentences(studyAt([{ ...measured, artifact_id: "other" }])).at(-1);
   assert.equal(others, time, "other weights' times say nothing of these");
   assert.deepEqual(contextSentences({ ...studyAt([]), spec: {} } as unknown as StudyView), []);
@@ -127,15 +127,12 @@ Deno.test("a setting pays where it surely costs less, and what it surely loses i
     { setting: "less", from: { bytes: 2048, decode: 2048 }, loses: [] },
     { setting: "worse", from: { bytes: 2048, decode: 2048 }, loses: ["gsm8k"] },
   ]);
-  const said = payingText({ full: "full", version: "v", caches: rows, scores });
-  assert.match(
-    said,
-    /less: .*full cache: gsm8k -0.015 ± 0.010\. worse: .*, surely less on gsm8k\.$/,
-  );
-  assert.equal(
-    payingText({ full: "full", version: "v", caches: [slow] }),
+  const [less, worse] = payingTexts({ full: "full", version: "v", caches: rows, scores });
+  assert.match(less!, /^In v less pays .*full cache: gsm8k -0\.015 ± 0\.010\.$/);
+  assert.match(worse!, /^In v worse pays .*, surely less on gsm8k\.$/);
+  assert.deepEqual(payingTexts({ full: "full", version: "v", caches: [slow] }), [
     "In v no other setting surely pays beside full.",
-  );
+  ]);
 });
 
 Deno.test("at a study's end the settings that pay are scored, else all that were measured", () => {
@@ -310,6 +307,8 @@ Deno.test("the table has the full cache of each length first, and the JSON every
   assert.doesNotMatch(said, /tells no setting apart/);
   const floor = [{ ...SCORES[0]!, value: 0 }];
   assert.match(cachesText({ ...measured, scores: floor }), /needles tells no setting apart/);
+  const wide = measured.caches.map((row) => ({ ...row, decode_ratio_high: 2000 }));
+  assert.match(cachesText({ ...measured, caches: wide }), /= 1\.2× \(3 pairs do not tell\)/);
   const { data } = JSON.parse(jsonText("caches", measured));
   assert.equal(data.caches[0].decode_ratio, 0.5);
 });

@@ -7,7 +7,7 @@ import {
   timesCompared,
   UsageError,
 } from "../../../core/mod.ts";
-import { crossingText, payingText } from "../../show/caches/cache_words.ts";
+import { crossingText, payingTexts } from "../../show/caches/cache_words.ts";
 import { contextTokens, parseWhole } from "../../ground/terminal/parse_values.ts";
 import { openLab } from "../../session/lab.ts";
 import { checkedCaches, type MeasuredCaches } from "../../session/study_caches.ts";
@@ -32,6 +32,9 @@ export interface CachesCommandOptions {
   json?: boolean;
 }
 
+/** An interval whose ends are so many times apart is no figure: two pairs on a busy machine give such. */
+const TELLS_NOTHING = 100;
+
 /** A trial, such as STUDY/t03 or t03 of the latest study. */
 const TRIAL = /^(?:(.+)\/)?(t\d+)$/;
 
@@ -49,7 +52,11 @@ export function parseContexts(list: string): number[] {
 /** A figure of a setting, the full cache's of the same minutes, and their ratio with its interval. */
 function beside(row: TimedCache, cost: Exclude<CacheCost, "bytes">): string {
   const { value, low, high } = costShare(row, cost);
-  const interval = Number.isFinite(high) ? ` (${number(low, 2)} to ${number(high, 2)})` : "";
+  const interval = !Number.isFinite(high)
+    ? ""
+    : high > TELLS_NOTHING * low
+    ? ` (${row.passes} pairs do not tell)`
+    : ` (${number(low, 2)} to ${number(high, 2)})`;
   const both = `${number(row[`${cost}_ms`])} : ${number(row[`full_${cost}_ms`])}`;
   return `${both} = ${number(value, 2)}×${interval}`;
 }
@@ -106,7 +113,7 @@ export function cachesText(measured: MeasuredCaches): string {
     ...refused.map(({ setting, reason }) => `${setting} was not measured: ${reason}`),
     ...scoresText(measured.scores ?? []),
     "",
-    payingText({ ...measured, version: runtime_version }),
+    ...payingTexts({ ...measured, version: runtime_version }),
     "",
     `${runtime_version}, ${threads} threads, load ${
       number(load_average, 2)

@@ -66,21 +66,24 @@ interface ShownSettings extends MeasuredSettings {
   readonly launches?: Readonly<Record<string, readonly string[]>> | undefined;
 }
 
-/** The settings of a runtime that pay on some weights: from which length of the prompt on, at which loss of quality. */
-export function payingText({ full, launches = {}, version, ...measured }: ShownSettings): string {
+/** The settings of a runtime that pay on some weights, a sentence each: from which length of the prompt on, at which loss of quality. */
+export function payingTexts(
+  { full, launches = {}, version, ...measured }: ShownSettings,
+): string[] {
   const beside = `beside ${full}`;
   const pays = payingSettings(measured);
-  if (pays.length === 0) return `In ${version} no other setting surely pays ${beside}.`;
-  const said = pays.map((one) => {
+  if (pays.length === 0) return [`In ${version} no other setting surely pays ${beside}.`];
+  return pays.map((one) => {
     const costs = (Object.keys(PAYS) as CacheCost[]).flatMap((cost) => {
       const from = one.from[cost];
       return from === undefined ? [] : [`${PAYS[cost]} from ${from} tokens on`];
     });
     const words = launches[one.setting] ?? [];
     const told = words.length === 0 ? "" : ` (\`${words.join(" ")}\`)`;
-    return `${one.setting}${told}: ${costs.join(", ")}; ${scoreWords(one)}`;
+    return `In ${version} ${one.setting}${told} pays ${beside}: ${costs.join(", ")}; ${
+      scoreWords(one)
+    }.`;
   });
-  return `Settings of ${version} that pay ${beside}. ${said.join(". ")}.`;
 }
 
 /**
@@ -96,7 +99,7 @@ export function contextSentences(view: StudyView): string[] {
     ? [...view.artifacts.values()].find(({ action }) => action === null)
     : checkpointOf(view, trial.trial_id);
   const measured = timedOn(view, artifact?.weights_id ?? artifact?.artifact_id)
-    .map((one) => payingText({ ...one, full: one.settings[0]?.name ?? "the first" }));
+    .flatMap((one) => payingTexts({ ...one, full: one.settings[0]?.name ?? "the first" }));
   const counted = countedSentences(view, trial, original);
   const unknown = counted.length > 1 && measured.length === 0
     ? [
