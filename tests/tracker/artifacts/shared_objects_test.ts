@@ -14,7 +14,11 @@ import {
   openObjectStore,
 } from "../../../tracker/artifacts/remote/object_store.ts";
 import { whileCollecting, whileSending } from "../../../tracker/artifacts/remote/sending.ts";
-import { sharedArtifacts } from "../../../tracker/artifacts/remote/shared_artifacts.ts";
+import {
+  SHARED_BY,
+  sharedArtifacts,
+  shareNamed,
+} from "../../../tracker/artifacts/remote/shared_artifacts.ts";
 import { heldThere } from "../../../tracker/artifacts/remote/transfer.ts";
 import { sha256Text } from "../../../tracker/ground/storage/file_hash.ts";
 import { NO_RCLONE, rclone, s3InMemory, startRclone } from "../../fixtures/s3_server.ts";
@@ -154,6 +158,9 @@ Deno.test("a model and a dataset that lack on a machine are fetched to where the
   inDirectory(async (root) => {
     await using server = s3InMemory();
     await travels(root, open(server));
+    // Whose keys are on other machines alone submits all the same.
+    const artifacts = await openArtifactStore(join(root, "home"));
+    await shareNamed(artifacts, [join(root, "data.jsonl")], { [SHARED_BY]: "s3://models/pare" });
   }));
 
 Deno.test("a model whose fetching was cut off goes on at the part, and one that was changed is not taken", () =>

@@ -1,6 +1,7 @@
 /** A queue that is driven really: its journal, this machine's slots, wrappers and programs. */
 import assert from "node:assert/strict";
 import { join } from "node:path";
+import { endOf } from "../../../tracker/jobs/attempt/attempt_state.ts";
 import { readLease } from "../../../tracker/jobs/attempt/lease.ts";
 import { attemptFolder, ownPaths } from "../../../tracker/store/queue/queue_paths.ts";
 import { queueRows } from "../../../tracker/jobs/queue/queue_rows.ts";
@@ -79,11 +80,17 @@ Deno.test("a store that is moved takes its queue along; the same submission chan
 
 Deno.test("without its driver a job goes on, and the next driver takes its result", () =>
   inDirectory(async (root) => {
-    const { submit, drive, job, paths } = await queueWorld(root);
+    const { submit, drive, job, disk, paths } = await queueWorld(root);
     const slow = await submit(2);
     await drive(() => until("it runs", () => job(slow).state === "running", 30_000));
+    const saidOf = () => queueRows(disk.current(), paths, Date.now())[0]!;
+    assert.notEqual(saidOf().ends_at, null);
     assert.equal(job(slow).state, "running");
     Deno.kill(readLease(attemptFolder(paths, slow, 1))!.pid, "SIGTERM"); // as a machine that goes down
+    await until("its result is there", () => endOf(attemptFolder(paths, slow, 1)) !== null, 60_000);
+    const { state, progress_said, ends_at } = saidOf();
+    assert.deepEqual([state, ends_at], ["running", null]);
+    assert.match(progress_said!, /it has ended, as the next who runs the queue writes down/);
     const again = await drive(async () => {
       await until("it waits", () => job(slow).state === "waiting", 60_000);
     });

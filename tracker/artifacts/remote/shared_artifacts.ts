@@ -1,7 +1,7 @@
 import { type Artifact, UsageError } from "../../../core/mod.ts";
 import type { ArtifactStore } from "../artifact_store.ts";
 import { homeId, useShared } from "./collect.ts";
-import { shareGiven } from "./given.ts";
+import { isPath, shareGiven } from "./given.ts";
 import { type ObjectStore, openObjectStore } from "./object_store.ts";
 import { madeElsewhere, pullArtifact, pushArtifact } from "./transfer.ts";
 
@@ -107,8 +107,13 @@ export async function shareNamed(
   env: Readonly<Record<string, string | undefined>>,
   signal?: AbortSignal,
 ): Promise<void> {
-  const objects = sharedStore(env, signal);
-  if (objects === null) return;
-  const checksumsOf = artifacts.checksums;
-  await shareGiven(objects, named, { checksumsOf, note: toTerminal });
+  const paths = named.filter(isPath);
+  if (paths.length === 0) return;
+  try {
+    const objects = sharedStore(env, signal);
+    const { checksums: checksumsOf } = artifacts;
+    if (objects !== null) await shareGiven(objects, paths, { checksumsOf, note: toTerminal });
+  } catch (error) {
+    toTerminal(error instanceof Error ? error.message : String(error)); // such as keys that lack here
+  }
 }

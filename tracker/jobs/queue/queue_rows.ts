@@ -9,6 +9,7 @@ import {
   type Priority,
   type Queue,
 } from "../../../core/mod.ts";
+import { endOf } from "../attempt/attempt_state.ts";
 import { readProgress } from "./queue_files.ts";
 import { attemptFolder, type QueuePaths } from "../../store/queue/queue_paths.ts";
 
@@ -90,14 +91,15 @@ export function queueRows(queue: Queue, paths: QueuePaths, now: number): QueueRo
   const shares = progressOf(queue, paths);
   const list = listQueue(queue, now, shares);
   const row = (section: QueueRow["section"], { job, attempt, wait, eta }: ListedJob): QueueRow => {
-    const said = attempt === null
-      ? null
-      : readProgress(attemptFolder(paths, job.job_id, attempt.number));
+    const folder = attempt === null ? null : attemptFolder(paths, job.job_id, attempt.number);
+    const said = folder === null ? null : readProgress(folder)?.said ?? null;
+    const over = folder !== null && endOf(folder) !== null;
     const place = attempt === null ? queue.lines[job.priority].indexOf(job) + 1 : 0;
     return {
       ...common(queue, paths, job, now),
-      ...{ section, place, reason: wait?.reason ?? job.reason, ...times(eta) },
-      ...{ progress: shares.get(job.job_id) ?? null, progress_said: said?.said ?? null },
+      ...{ section, place, reason: wait?.reason ?? job.reason, ...times(over ? null : eta) },
+      progress: over ? null : shares.get(job.job_id) ?? null,
+      progress_said: over ? "it has ended, as the next who runs the queue writes down" : said,
     };
   };
   const ended = [...queue.jobs.values()].filter(({ ended }) => ended !== null)
