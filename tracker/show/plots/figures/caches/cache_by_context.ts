@@ -21,6 +21,7 @@ const COLUMNS = {
 const NEAR = 2 ** 0.25;
 const BASELINE = "baseline";
 const HEIGHT = 250;
+const ROOM_OF_NUMBER = 56;
 const MARGIN = { marginLeft: 58, marginRight: 16, marginTop: 30, marginBottom: 40 };
 
 interface Point {
@@ -65,6 +66,20 @@ function pointsOf(rows: readonly Row[]): Point[] {
   }).toSorted((a, b) => a.context - b.context);
 }
 
+/** Lengths that points stand at, as many as have room for their numbers: a narrow axis has no power of ten. */
+function lengthsNamed(points: readonly Point[], width: number): number[] {
+  const lengths = [...new Set(points.map(({ context }) => Math.round(context)))];
+  const across = Math.max(1e-9, Math.log(lengths.at(-1)! / lengths[0]!));
+  const room = (ROOM_OF_NUMBER / (width - MARGIN.marginLeft - MARGIN.marginRight)) * across;
+  return lengths.reduce<number[]>((named, one) => {
+    const last = named.at(-1);
+    return last !== undefined && Math.log(one / last) < room ? named : [...named, one];
+  }, []);
+}
+
+/** A format by name would leave numbers out, as an axis of logarithms does. */
+const withCommas = (tokens: number) => tokens.toLocaleString("en-US");
+
 function panelOf(points: readonly Point[], y: "megabytes" | "milliseconds", words: string): Panel {
   return (width) => {
     const drawn = points.filter((one) => one[y] !== null && one[y]! > 0);
@@ -74,7 +89,7 @@ function panelOf(points: readonly Point[], y: "megabytes" | "milliseconds", word
       height: HEIGHT,
       x: {
         ...{ type: "log", label: "tokens of the context", labelArrow: "none", grid: true },
-        ...{ ticks: Math.max(2, width / 110), tickFormat: "~s", inset: 10 },
+        ...{ ticks: lengthsNamed(drawn, width), tickFormat: withCommas, inset: 10 },
       },
       y: {
         ...{ type: "log", label: shorten(`↓ better: ${words}`, width - 30, 11), grid: true },
