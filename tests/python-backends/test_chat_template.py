@@ -5,6 +5,7 @@ from __future__ import annotations
 import mmap
 import resource
 import time
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -12,7 +13,10 @@ from transformers.utils.chat_template_utils import render_jinja_template
 
 from pare_backends.checkpoint import chat_template
 from pare_backends.checkpoint.chat_template import in_template
+from pare_backends.evaluation.packed.language_model import PackedLM
+from pare_backends.evaluation.served.model import ServedLM
 from pare_backends.failures import CallFailure
+from pare_backends.serving.asked import Refusal, _in_template
 
 ASKED = [{"role": "user", "content": "x"}]
 
@@ -65,3 +69,36 @@ def test_a_program_in_a_templates_place_is_ended(
     assert time.process_time() - began < 5
     assert resource.getrlimit(resource.RLIMIT_AS) == limits
     mmap.mmap(-1, 300 << 20).close()  # the bound is gone with it
+
+
+LATER = "{% if messages[0].content == 'x' %}fine{% else %}{% for i in range(99999) %}" + (
+    "{% for j in range(99999) %}{% endfor %}{% endfor %}{% endif %}"
+)
+"""A template that is meant well where it is tried, and not with the prompts."""
+
+
+def test_a_template_has_its_bounds_at_every_prompt_of_a_server(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(chat_template, "MOST_SECONDS", 0.3)
+    tokenizer: Any = Templated(LATER)
+    tokenizer.chat_template = LATER
+    served: Any = SimpleNamespace(tokenizer=tokenizer, name="m")
+    assert _in_template(ASKED, served) == "fine"
+    with pytest.raises(Refusal, match=r"it computes for more than 0\.3 s"):
+        _in_template([{"role": "user", "content": "y"}], served)
+
+
+def test_a_template_has_its_bounds_at_every_prompt_of_an_evaluation(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(chat_template, "MOST_SECONDS", 0.3)
+    asked = [{"role": "user", "content": "y"}]
+    packed: Any = object.__new__(PackedLM)
+    packed.tokenizer, packed.chat_template_args = Templated(LATER), {}
+    served: Any = object.__new__(ServedLM)
+    served._tokens = lambda: Templated(LATER)
+    for model in (packed, served):
+        assert model.apply_chat_template(ASKED) == "fine"
+        with pytest.raises(CallFailure, match=r"it computes for more than 0\.3 s"):
+            model.apply_chat_template(asked)

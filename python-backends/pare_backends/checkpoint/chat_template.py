@@ -4,8 +4,9 @@ within bounds before anything of a model is asked in it."""
 from __future__ import annotations
 
 import sys
+import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -14,26 +15,44 @@ from pare_backends.failures import CallFailure, one_line
 
 MOST_SECONDS = 2.0
 MOST_BYTES = 256 << 20
+IN_USE_BYTES = 2 << 30
+"""Once it was tried: beside a prompt the process computes other things, which need room as well."""
+_ONE = threading.Lock()
+_ONE = threading.Lock()
+"""The bound on memory is the process's: one that ends must not take another's along."""
 
 
-def in_template(tokenizer: Any, messages: Sequence[Mapping[str, str]]) -> str:
-    """The prompt, ended where the answer begins. Raises `CallFailure` where the template refuses
-    the messages, or takes more time or memory than any that is meant well."""
-    try:
-        with bounded(MOST_SECONDS, MOST_BYTES):
-            said = tokenizer.apply_chat_template(
+def in_template(
+    tokenizer: Any, messages: Sequence[Mapping[str, str]], most_bytes: int = MOST_BYTES
+) -> str:
+    """The prompt, ended where the answer begins; bounded as `within_bounds` is."""
+
+    def fill() -> str:
+        return str(
+            tokenizer.apply_chat_template(
                 list(messages), tokenize=False, add_generation_prompt=True
             )
+        )
+
+    return within_bounds(tokenizer, fill, most_bytes)
+
+
+def within_bounds(tokenizer: Any, fill: Callable[[], str], most_bytes: int = IN_USE_BYTES) -> str:
+    """What fills in the tokenizer's template. Raises `CallFailure` where the template refuses the
+    messages, or takes more time or memory than any that is meant well. Threads wait for each
+    other: the bound on memory is the process's, and one that ends may not take another's along."""
+    try:
+        with _ONE, bounded(MOST_SECONDS, most_bytes):
+            return fill()
     except Exception as error:
         name = getattr(tokenizer, "name_or_path", "") or "this model"
-        why = f"it takes more than {MOST_BYTES >> 20} MiB"
+        why = f"it takes more than {most_bytes >> 20} MiB"
         raise CallFailure(
             "bad_input",
             f"Cannot use the chat template of {name}: "
             f"{why if isinstance(error, MemoryError) else one_line(error, 160)}",
             hint="Leave --chat-template out, or mend the template in tokenizer_config.json",
         ) from error
-    return str(said)
 
 
 @contextmanager

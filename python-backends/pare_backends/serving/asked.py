@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from pare_backends.checkpoint.chat_template import IN_USE_BYTES, in_template
+from pare_backends.failures import CallFailure
 from pare_backends.knobs import unknown_name
 from pare_backends.serving.reader import Served
 from pare_backends.serving.writing import Decoding
@@ -160,15 +162,9 @@ def _in_template(given: Any, served: Served) -> str:
     if not getattr(served.tokenizer, "chat_template", None):
         raise Refusal(f"{served.name} has no chat template: ask /v1/completions", "messages")
     try:
-        return str(
-            served.tokenizer.apply_chat_template(
-                messages, tokenize=False, add_generation_prompt=True
-            )
-        )
-    except Exception as error:  # a template is a program of the model's own
-        raise Refusal(
-            f"The model's chat template refuses the messages: {error}", "messages"
-        ) from error
+        return in_template(served.tokenizer, messages, IN_USE_BYTES)
+    except CallFailure as failure:  # a template is a program of the model's own
+        raise Refusal(failure.message, "messages") from failure
 
 
 def _decoding(body: Mapping[str, Any], longest: int, best: int) -> Decoding:

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { openStore } from "../../../tracker/store/store.ts";
 import { contents, copyStore } from "../../fixtures/stores/contents.ts";
-import { killedStore } from "../../fixtures/stores/flip_rounds.ts";
+import { killedStore } from "../../fixtures/stores/killed_store.ts";
 import { runPaths } from "../../../tracker/store/store_paths.ts";
 import { sometimes } from "../loop.ts";
 import type { Mutation } from "./mutations.ts";

@@ -55,6 +55,12 @@ async function traced(script: string, folder: string, log: string): Promise<stri
 export interface NamedCall {
   readonly name: string;
   readonly path: string;
+  /** What it returned. */
+  readonly result: number;
+  /** Bytes that were written into the file before it. */
+  readonly before: number;
+  /** Its number among all calls of its name that its thread makes, from 1. */
+  readonly of_name: number;
 }
 
 /** A workload's calls below the folder, but those on files whose names are drawn. */
@@ -63,12 +69,19 @@ export async function namedCalls(
   folder: string,
   log: string,
 ): Promise<NamedCall[]> {
-  return callsOf(await traced(script, folder, log)).flatMap(({ name, args }) => {
+  const written = new Map<string, number>();
+  const counted = new Map<string, number>();
+  return callsOf(await traced(script, folder, log)).flatMap(({ name, args, result, thread }) => {
+    const of_name = (counted.get(`${thread} ${name}`) ?? 0) + 1;
+    counted.set(`${thread} ${name}`, of_name);
     const [, , fd] = FD.exec(args) ?? [];
     const quoted = [...args.matchAll(QUOTED)].map(([, hex]) => textOf(hex!));
     const path = name === "rename" ? quoted[1]! : fd === undefined ? quoted[0] ?? "" : textOf(fd);
     const drawn = /[0-9a-f]{8}-|\.\d+\.\d+|\.partial-/.test(path);
-    return path.startsWith(`${folder}/`) && !drawn ? [{ name, path }] : [];
+    if (!path.startsWith(`${folder}/`) || drawn) return [];
+    const before = written.get(path) ?? 0;
+    if (name === "write") written.set(path, before + result);
+    return [{ name, path, result, before, of_name }];
   });
 }
 
@@ -84,6 +97,7 @@ interface Call {
   readonly name: string;
   readonly args: string;
   readonly result: number;
+  readonly thread: string;
 }
 
 /** Calls by the time at which they returned. */
@@ -101,7 +115,7 @@ function callsOf(log: string): Call[] {
     const whole = end === undefined ? rest : (begun.get(thread!) ?? "") + end;
     const [, name, args, result] = /^(\w+)\((.*)\) += (-?\d+)/.exec(whole) ?? [];
     if (name === undefined || Number(result) < 0) return [];
-    return [{ name, args: args!, result: Number(result) }];
+    return [{ name, args: args!, result: Number(result), thread: thread! }];
   });
 }
 

@@ -8,6 +8,7 @@ import { type Injected, injecting, type Loop, sometimes, type Walk } from "../lo
 import { shuffledPlaces } from "../shuffled_places.ts";
 import { CHANGES, PLAIN, proxyTo } from "../wire/changed_answers.ts";
 import { type Client, CLIENTS, LATE_MS, SECRET } from "../wire/clients.ts";
+import { PYTHON_CLIENTS } from "../wire/python_clients.ts";
 
 /** Of an answer: the mirror reads 64 MiB, and what lies between it and the server holds some. */
 const MOST_TAKEN = 128 << 20;
@@ -103,13 +104,15 @@ async function holds({ sound, change, at, forever }: Point, random: () => number
   if (plain && change !== "is done twice") assert.deepEqual(server.held(), held);
 }
 
-export const answers: Loop = {
+/** The loop over some clients: of these alone a few points are quick. */
+export const answersTo = (clients: readonly Client[]): Loop => ({
   name: "answers",
-  about: "HTTP answers to the mirror, to who asks a served model, to a search, to the hub's reader",
+  about:
+    "HTTP answers to mirror, searches, the hub's reader, evaluations and judges of served models",
   reaches: ["answers: all was done in spite of it", "answers: it was given up"],
   async open(seed, root): Promise<Walk> {
     const sounds: Sound[] = [];
-    for (const [n, client] of CLIENTS.entries()) sounds.push(await soundOf(client, root, n));
+    for (const [n, client] of clients.entries()) sounds.push(await soundOf(client, root, n));
     const points = pointsOf(sounds, seed);
     return {
       points: points.length,
@@ -122,7 +125,12 @@ export const answers: Loop = {
         const random = streamRandom(seed, `answers ${n}`);
         return await injecting(injected, () => holds(point, random, root));
       },
-      [Symbol.asyncDispose]: () => Promise.resolve(),
+      [Symbol.asyncDispose]() {
+        for (const { end } of clients) end?.();
+        return Promise.resolve();
+      },
     };
   },
-};
+});
+
+export const answers = answersTo([...CLIENTS, ...PYTHON_CLIENTS]);

@@ -10,6 +10,7 @@ import { closeAttempt, readLease, watchLeases } from "../../../tracker/jobs/atte
 import { LocalEngine } from "../../../tracker/jobs/engines/local/local_engine.ts";
 import { type Program, startScript } from "../../fixtures/programs.ts";
 import { type Injected, injecting, type Loop, sometimes, type Walk } from "../loop.ts";
+import { killBeforeLease } from "../processes/before_lease.ts";
 import {
   FAMILIES,
   type Family,
@@ -313,6 +314,22 @@ async function point(n: number, root: string, full: () => Promise<string>): Prom
   assert.deepEqual((await next.capacity()).free, DEVICES.slots, "its slots are free again");
 }
 
+/** Points behind the others: a wrapper that is killed as it starts, and who submitted it lives or not. */
+const STARTS = 4;
+
+async function startPoint(n: number, root: string): Promise<Injected> {
+  const gone = n % 2 === 1;
+  const injected: Injected = {
+    file: "a wrapper",
+    call: `SIGKILL before its lease, ${gone ? "another" : "the same"} engine looks`,
+    kind: "survivable",
+  };
+  return await injecting(injected, async () => {
+    const hit = await killBeforeLease(join(root, `start-${n}`), DEVICES, gone);
+    if (hit) sometimes("processes: a wrapper is killed before its lease");
+  });
+}
+
 export const processes: Loop = {
   name: "processes",
   about:
@@ -320,14 +337,16 @@ export const processes: Loop = {
   reaches: [
     ...ALL.map((moment) => `processes: ${moment}`),
     "processes: a second attempt began",
+    "processes: a wrapper is killed before its lease",
   ],
   open(_seed, root): Promise<Walk> {
     let holder: Awaited<ReturnType<typeof fullEngine>> | null = null;
     const full = async () => (holder ??= await fullEngine(root, join(root, "holder"))).books;
     return Promise.resolve({
-      points: POINTS.length,
+      points: POINTS.length + STARTS,
       async at(n): Promise<Injected | undefined> {
-        if (n >= POINTS.length) return undefined;
+        if (n >= POINTS.length + STARTS) return undefined;
+        if (n >= POINTS.length) return await startPoint(n - POINTS.length, root);
         const { act, moment, family } = POINTS[n]!;
         const injected: Injected = {
           ...{ file: `a program with children ${family}`, call: `${moment}: ${act.name}` },

@@ -17,6 +17,7 @@ from transformers import (
 
 from pare_backends.cache.policy import chooses_by_content
 from pare_backends.cache.reading import read_context
+from pare_backends.checkpoint.chat_template import within_bounds
 from pare_backends.checkpoint.setting import setting_of
 from pare_backends.evaluation.answers import Answers
 from pare_backends.evaluation.packed.drawing import Distribution
@@ -64,6 +65,13 @@ class PackedLM(PackedScorer):
         self._generations = 0
         self._prompts: dict[str, tuple[int, ...]] = {}
         self._generation_seconds: dict[tuple[int, ...], float] = {}
+
+    def apply_chat_template(
+        self, chat_history: list[dict[str, str]], add_generation_prompt: bool = True
+    ) -> str:
+        """As the harness does; the template, a stranger's program, has its bounds each time."""
+        fill = super().apply_chat_template
+        return within_bounds(self.tokenizer, lambda: str(fill(chat_history, add_generation_prompt)))
 
     def seconds_of(self, sample: dict[str, Any]) -> float | None:
         """What a logged sample took: its share of the batches that it was computed in, all its

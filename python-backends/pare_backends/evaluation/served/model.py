@@ -14,6 +14,7 @@ from lm_eval.models.utils import (
     postprocess_generated_text,
 )
 
+from pare_backends.checkpoint.chat_template import within_bounds
 from pare_backends.evaluation.served.jobs import Job
 from pare_backends.evaluation.served.requests import Prompt, chat, generate
 from pare_backends.evaluation.served.scoring import ServedScorer
@@ -36,13 +37,17 @@ class ServedLM(ServedScorer):
         self, chat_history: list[dict[str, str]], add_generation_prompt: bool = True
     ) -> str:
         """The conversation as the tokenizer's template writes it."""
-        return str(
-            self._tokens().apply_chat_template(
-                chat_history,
-                tokenize=False,
-                add_generation_prompt=add_generation_prompt,
-                continue_final_message=not add_generation_prompt,
-            )
+        tokens = self._tokens()
+        return within_bounds(
+            tokens,
+            lambda: str(
+                tokens.apply_chat_template(
+                    chat_history,
+                    tokenize=False,
+                    add_generation_prompt=add_generation_prompt,
+                    continue_final_message=not add_generation_prompt,
+                )
+            ),
         )
 
     def generate_until(self, requests: list[Any], disable_tqdm: bool = False) -> list[str]:

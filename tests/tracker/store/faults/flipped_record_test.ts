@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { journalOf } from "../../../fixtures/stores/journals.ts";
 import { join } from "node:path";
 import { checkStore } from "../../../../tracker/artifacts/check_store.ts";
+import { openStore } from "../../../../tracker/store/store.ts";
 import {
   flippableStore,
   flipRecord,
@@ -9,11 +10,12 @@ import {
   flipSamples,
   kindsOfRecords,
 } from "../../../fixtures/stores/flip_records.ts";
+import { numbered } from "../../../fixtures/stores/kill_rounds.ts";
 import { pare } from "../../../fixtures/stores/pare.ts";
 import { inDirectory } from "../../../fixtures/stores/processes.ts";
 import { trialId } from "../../../fixtures/stores/records.ts";
 
-// Every kind of record is flipped in tests/campaigns/flipped_records.ts.
+// Every kind of record is flipped in the loop `records` of tests/faults.
 const KINDS = ["trial_closed", "study_opened"];
 
 Deno.test("A flipped bit in a record: what only the index holds is said, and carried over", () =>
@@ -66,4 +68,14 @@ Deno.test("pare store check of a cut journal says which side is whole; rebuild l
     assert.match(stdout, /the index before is kept as .*pare\.duckdb\.replaced-1/);
     const sql = "SELECT state FROM trials WHERE trial_id = 'demo-1/t03'";
     assert.match((await pare("sql", sql, "--store", root)).stdout, /completed/);
+  }));
+
+Deno.test("A query that only speaks of damage leaves the database where it is", () =>
+  inDirectory(async (root) => {
+    await using store = await openStore(root, { write: true });
+    await store.record(numbered(1));
+    const sql = "SELECT error('IO Error: Corrupt database file: checksum')";
+    await assert.rejects(store.query(sql), /Corrupt database file/);
+    const names = (await Array.fromAsync(Deno.readDir(root))).map(({ name }) => name);
+    assert.deepEqual(names.filter((name) => name.includes("damaged")), []);
   }));
