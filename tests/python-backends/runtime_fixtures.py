@@ -212,8 +212,9 @@ def graph_proof(directory: Path, graph: Path, seed: int = 0) -> dict[str, Any]:
 
 
 def run_worker(python: str, asked: dict[str, Any]) -> list[dict[str, Any]]:
-    """The events of one call in a process of its own."""
-    request = {"protocol": 1, "request_id": "r", "threads": 2, "request": asked}
+    """The events of one call in a process of its own. One thread: llama.cpp's spin for each other,
+    which takes a hundred times as long where something else computes too."""
+    request = {"protocol": 1, "request_id": "r", "threads": 1, "request": asked}
     done = subprocess.run(
         [python, "-m", "pare_backends.worker"],
         input=json.dumps(request) + "\n",
