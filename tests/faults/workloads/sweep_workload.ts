@@ -18,7 +18,9 @@ export const sweepWorkload = runWorkload(
   swept,
   ({ stop, message, trials }) => ({
     ...{ stop, message },
-    trials: trials.map(({ state, strategy }) => [state, strategy?.actions]),
+    // A cell that the fault broke off keeps its trial beside the one that ran it again.
+    trials: trials.filter(({ state }) => state !== "cancelled")
+      .map(({ state, strategy }) => [state, strategy?.actions]),
   }),
 );
 
