@@ -37,8 +37,13 @@ export function writeWhole(path: string, value: unknown): void {
 /** Nobody is at a whole file for so long; it may be of a machine that shares the folder. */
 const ABANDONED_MS = 3_600_000;
 
+/** Folders that this process has looked through: of thousands of files a look takes longer than a write. */
+const looked = new Set<string>();
+
 /** Removes what processes that were killed amid `writeWholeText` left in a folder. */
 function removeAbandoned(folder: string): void {
+  if (looked.has(folder)) return;
+  looked.add(folder);
   try {
     for (const name of readdirSync(folder)) {
       const [, pid] = /\.partial-(\d+)-[0-9a-f]{8}$/.exec(name) ?? [];

@@ -6,7 +6,7 @@ import { dirname, join, resolve } from "node:path";
 import { execa } from "execa";
 import { unknownName, UsageError } from "../../core/mod.ts";
 
-const ROOT = resolve(import.meta.dirname!, "../..");
+export const ROOT = resolve(import.meta.dirname!, "../..");
 const FOLDER = join(import.meta.dirname!, "planted");
 const ENDING = ".patch";
 
@@ -17,7 +17,7 @@ interface Planted {
   readonly path: string;
 }
 
-function plantedBugs(): Planted[] {
+export function plantedBugs(): Planted[] {
   return readdirSync(FOLDER).filter((name) => name.endsWith(ENDING)).sort().map((file) => {
     const path = join(FOLDER, file);
     const [, loop] = /^loop: (\w+)\n/.exec(readFileSync(path, "utf8")) ?? [];

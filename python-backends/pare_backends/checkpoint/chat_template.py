@@ -18,7 +18,6 @@ MOST_BYTES = 256 << 20
 IN_USE_BYTES = 2 << 30
 """Once it was tried: beside a prompt the process computes other things, which need room as well."""
 _ONE = threading.Lock()
-_ONE = threading.Lock()
 """The bound on memory is the process's: one that ends must not take another's along."""
 
 
