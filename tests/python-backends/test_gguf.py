@@ -289,6 +289,39 @@ def test_a_gelu_by_the_error_function_is_written_with_a_note() -> None:
     assert GgufLayout(config(**{**pythia, "hidden_act": "gelu_new"})).note is None
 
 
+def test_configs_as_the_hub_has_them_are_read() -> None:
+    """BLOOM's and GPT-2's own names of the usual keys, Pythia's of its positions, Gemma's gelu."""
+    bloom = {
+        "architectures": ["BloomForCausalLM"], "n_embed": 64, "n_layer": 3, "vocab_size": 320,
+        "num_attention_heads": 4, "seq_length": 256,
+    }  # fmt: skip
+    layout = GgufLayout(bloom)
+    assert (layout.config["hidden_size"], layout.layers, layout.heads) == (64, 3, 4)
+    gpt2 = {
+        "architectures": ["GPT2LMHeadModel"], "n_embd": 64, "n_layer": 3, "n_head": 4,
+        "n_positions": 256, "n_inner": None, "vocab_size": 320, "activation_function": "gelu_new",
+    }  # fmt: skip
+    layout = GgufLayout(gpt2)
+    assert (layout.head_dim, layout.layers, layout.note) == (16, 3, None)
+    names = ("h.2.attn.c_attn.weight", "transformer.h.2.attn.c_attn.weight")
+    assert {layout.name(name) for name in names} == {"blk.2.attn_qkv.weight"}
+    old = config(architectures=["GPTNeoXForCausalLM"], hidden_act="gelu", rotary_emb_base=5000)
+    del old["rope_parameters"]
+    assert GgufLayout(old).rope["rope_theta"] == 5000
+    gemma1 = {"architectures": ["GemmaForCausalLM"], "hidden_act": "gelu"}
+    assert "error function" in str(GgufLayout(config(**gemma1)).note)
+    tanh = {**gemma1, "hidden_activation": "gelu_pytorch_tanh"}
+    assert GgufLayout(config(**tanh)).note is None
+    with pytest.raises(CallFailure, match=r"config\.json says no hidden_size and no vocab_size"):
+        GgufLayout(
+            {
+                "architectures": ["LlamaForCausalLM"],
+                "num_hidden_layers": 2,
+                "num_attention_heads": 4,
+            }
+        )
+
+
 def test_rope_factors_are_those_of_transformers() -> None:
     import torch
     from transformers import LlamaConfig

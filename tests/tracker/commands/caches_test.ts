@@ -10,18 +10,20 @@ import {
   type Runtime,
   type ScoredCache,
   type TimedCache,
+  UsageError,
 } from "../../../core/mod.ts";
 import llamaCpp from "../../../plugins/runtimes/llama.cpp.ts";
 import openvino from "../../../plugins/runtimes/openvino.ts";
 import genai from "../../../plugins/runtimes/openvino_genai.ts";
 import transformers from "../../../plugins/runtimes/transformers.ts";
+import type { StudySession } from "../../../tracker/session/study_session.ts";
 import type { StudyView } from "../../../tracker/show/view/study_view.ts";
 import {
   contextSentences,
   crossingText,
   payingTexts,
 } from "../../../tracker/show/caches/cache_words.ts";
-import { weightsOnFront } from "../../../tracker/commands/caches/front_caches.ts";
+import { frontCaches, weightsOnFront } from "../../../tracker/commands/caches/front_caches.ts";
 import { cachesText, parseContexts } from "../../../tracker/commands/caches/caches.ts";
 import { knobGrid } from "../../../tracker/commands/input/knob_list.ts";
 import { settingsToScore } from "../../../tracker/session/score_caches.ts";
@@ -142,6 +144,32 @@ Deno.test("at a study's end the settings that pay are scored, else all that were
     settingsToScore(settings, rows, [{ setting: "refused" }], paying).map(({ name }) => name);
   assert.deepEqual(named(true), ["full", "less"]);
   assert.deepEqual(named(false), ["full", "less", "slow"]);
+});
+
+Deno.test("a study's end measures each weights of the front once, and asks for the scores of what pays", async () => {
+  const asked: unknown[] = [];
+  const view = {
+    ...{ front: ["s/t01", "s/t02"], spec: { context_tokens: 1024 }, artifacts: new Map() },
+    facts: { model: { context_length: 4096 } },
+    trials: [1, 2].map((number) => ({
+      ...{ trial_id: `s/t0${number}`, number, artifact_ids: [`a${number}`] },
+    })),
+  };
+  const { version: runtime_version, numerics: _, ...rest } = MEASURED;
+  const measured = { ...rest, runtime_version, full: "full_f16" };
+  const session = {
+    view: () => Promise.resolve(view),
+    caches({ onEvent: _told, ...options }: { onEvent: unknown; trial: string }) {
+      asked.push(options);
+      if (options.trial === "s/t02") throw new UsageError("its files are gone");
+      return Promise.resolve(measured);
+    },
+  } as unknown as StudySession; // as much of one as is asked
+  const texts = await frontCaches(session, "llama.cpp", () => {});
+  const each = { runtime: "llama.cpp", passes: 2, scores: "paying", contexts: [256, 512, 1024] };
+  assert.deepEqual(asked, [{ ...each, trial: "s/t01" }, { ...each, trial: "s/t02" }]);
+  assert.match(texts[0]!, /^The weights of t01 in llama\.cpp.*\n.*prompt +setting/);
+  assert.match(texts[1]!, /^The weights of t02 .*: its files are gone$/);
 });
 
 Deno.test("a setting is told as its runtime's own program takes it", () => {

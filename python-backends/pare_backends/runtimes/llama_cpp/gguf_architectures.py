@@ -42,7 +42,6 @@ class Architecture:
     norm_shift: float = 0.0  # what its norms multiply by beyond what they store
     window_period: int | None = None  # of so many layers the last sees all; None: every layer does
     write_keys: Callable[[GGUFWriter, Config], None] = _no_keys
-    note: Callable[[Config], str | None] = _nothing_else  # what it computes by another formula
     why_not: Callable[[Config], str | None] = _nothing_else  # what it computes otherwise
 
 
@@ -177,14 +176,6 @@ def _neox_keys(writer: GGUFWriter, config: Config) -> None:
     writer.add_parallel_residual(bool(config.get("use_parallel_residual", True)))
 
 
-def _gelu_note(config: Config) -> str | None:
-    return (
-        "llama.cpp computes gelu by a tanh, the model by the error function: up to 0.0005 apart"
-        if config.get("hidden_act", "gelu") == "gelu"
-        else None
-    )
-
-
 def _gpt2_why_not(config: Config) -> str | None:
     for key, taken in (
         ("scale_attn_weights", True),
@@ -247,7 +238,9 @@ ARCHITECTURES = {
         MODEL_ARCH.SMOLLM3, True, ("default",), why_not=_smollm3_why_not
     ),
     "Phi3ForCausalLM": Architecture(MODEL_ARCH.PHI3, ropes=("default",), write_keys=_phi3_keys),
-    "GemmaForCausalLM": Architecture(MODEL_ARCH.GEMMA, activations=TANH_GELU, norm_shift=1.0),
+    "GemmaForCausalLM": Architecture(
+        MODEL_ARCH.GEMMA, activations=(*TANH_GELU, "gelu"), norm_shift=1.0
+    ),
     "GPT2LMHeadModel": Architecture(
         MODEL_ARCH.GPT2,
         ropes=(),
@@ -268,13 +261,12 @@ ARCHITECTURES = {
     "GPTNeoXForCausalLM": Architecture(
         MODEL_ARCH.GPTNEOX,
         ropes=("default", "linear"),
-        activations=(*TANH_GELU, "gelu"),
+        activations=("gelu", *TANH_GELU),
         norm_key="layer_norm_eps",
         centred=True,
         own_keys={"rope_theta": "rotary_emb_base", "partial_rotary_factor": "rotary_pct"},
         fused="query_key_value",
         write_keys=_neox_keys,
-        note=_gelu_note,
     ),
     "Starcoder2ForCausalLM": Architecture(
         MODEL_ARCH.STARCODER2,
@@ -312,7 +304,11 @@ ARCHITECTURES = {
         activations=TANH_GELU,
         norm_key="layer_norm_epsilon",
         centred=True,
-        own_keys={"num_hidden_layers": "n_layer", "num_attention_heads": "n_head"},
+        own_keys={
+            "hidden_size": "n_embed",
+            "num_hidden_layers": "n_layer",
+            "num_attention_heads": "n_head",
+        },
         fused="query_key_value",
         why_not=_bloom_why_not,
     ),

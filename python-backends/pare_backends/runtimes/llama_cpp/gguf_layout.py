@@ -22,6 +22,8 @@ IN_FLOAT32 = (
 """Endings of the matrices that choose experts, and of positions: they lie in float32."""
 USUAL_EPSILON = 1e-5
 USUAL_CONTEXT = 2048
+GELU_NOTE = "llama.cpp computes gelu by a tanh, the model by the error function: up to 0.0005 apart"
+NEEDED = ("hidden_size", "num_hidden_layers", "num_attention_heads", "vocab_size")
 NOT_STORED = ("rotary_emb.inv_freq", ".attn.bias", ".attn.masked_bias", "attention.masked_bias")
 """Endings of tensors that older files hold and nobody needs."""
 
@@ -41,6 +43,9 @@ class GgufLayout:
         self.architecture = MODEL_ARCH_NAMES[self._architecture.kind]
         """Its name in llama.cpp."""
         config = in_usual_words(config, self._architecture.own_keys)
+        lacking = [key for key in NEEDED if config.get(key) is None]
+        if lacking:
+            raise _no_layout(f"its config.json says no {' and no '.join(lacking)}")
         own, *also = self._architecture.activations
         key = self._architecture.activation_key
         activation = config.get("hidden_activation") or config.get(key, own)
@@ -60,7 +65,7 @@ class GgufLayout:
         self.heads = int(config["num_attention_heads"])
         self.kv_heads = int(config.get("num_key_value_heads") or self.heads)
         self.head_dim = int(config.get("head_dim") or config["hidden_size"] // self.heads)
-        self.note = self._architecture.note(config)
+        self.note = GELU_NOTE if activation == "gelu" else None
         """What llama.cpp computes by another formula than the model; None: nothing."""
         self._names = get_tensor_name_map(self._architecture.kind, self.layers)
 
