@@ -1,4 +1,4 @@
-import { isOfAnswers } from "../metrics/metric_table.ts";
+import { UsageError } from "../errors.ts";
 import type { Evaluation } from "../ports.ts";
 import { isDecisive } from "../schemas/fidelity.ts";
 import type { Spec } from "../schemas/spec.ts";
@@ -13,6 +13,7 @@ import { SPEED } from "./budget.ts";
 import { BASELINE } from "./draft.ts";
 import { checkUserStrategies, initialQueue } from "./queue.ts";
 import { alertOfChangedEnvironments } from "./changed_environments.ts";
+import { answerFigures, askLostAgain } from "./lost_samples.ts";
 import { isFinished, type OpenTrial, timingKey } from "../resume/replay.ts";
 import { baselineOf, record, type Study, withRung } from "./study.ts";
 import type { StudyHistory, StudyInput, StudyPorts } from "./study_input.ts";
@@ -88,6 +89,7 @@ export async function openStudy(
     await record(study, { type: "study_resumed", study_id, provenance, ...limits });
     await alertOfChangedEnvironments(study, history.study.opened.provenance);
     await closeInterrupted(study, history);
+    await askLostAgain(study, history.lost ?? []);
   }
   await alertOfUnread(study);
   const isNews = (history?.study.format_losses ?? null) === null;
@@ -133,9 +135,7 @@ function restored(history: StudyHistory | undefined): Study["evaluations"] {
   for (const { trial_id, fidelity, samples, ...kept } of history?.evaluations ?? []) {
     const trial = history?.study.trials.find((one) => one.trial_id === trial_id);
     if (trial === undefined) continue;
-    const measurements = trial.measurements.filter((row) =>
-      row.fidelity === fidelity && (row.task !== null || isOfAnswers(row.metric))
-    );
+    const measurements = answerFigures(trial, fidelity);
     const evaluation: Evaluation = { measurements, samples, ...kept };
     evaluations.set(trial_id, withRung(evaluations.get(trial_id), fidelity, evaluation));
   }
@@ -157,8 +157,13 @@ function requireBaselineSamples(study: Study): void {
   const baseline = baselineOf(study);
   if (baseline === undefined) return;
   const known = study.evaluations.get(baseline.trial_id);
-  if (study.rungs.every((rung) => known?.has(rung))) return;
-  throw new Error(
+  const asked = (study.input.history?.lost ?? []).filter(({ trial_id }) =>
+    trial_id === baseline.trial_id
+  );
+  const isThere = (rung: string) =>
+    known?.has(rung) === true || asked.some(({ fidelity }) => fidelity === rung);
+  if (study.rungs.every(isThere)) return;
+  throw new UsageError(
     `Cannot resume ${study.input.study_id} as the samples of its baseline ` +
       `${baseline.trial_id} are missing: restore them, or start a new study`,
   );

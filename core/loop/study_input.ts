@@ -37,10 +37,18 @@ export interface StoredEvaluation {
   readonly protocol_parts?: Evaluation["protocol_parts"];
 }
 
+/** A finished evaluation whose samples cannot be read any more. */
+export interface LostEvaluation extends Omit<StoredEvaluation, "samples"> {
+  /** Why not, with where the damaged file is kept. */
+  readonly reason: string;
+}
+
 /** What a study needs to go on: its journal replayed, and the samples of its evaluations. */
 export interface StudyHistory {
   readonly study: ReplayedStudy;
   readonly evaluations: readonly StoredEvaluation[];
+  /** Those that lack; absent: none does. */
+  readonly lost?: readonly LostEvaluation[];
 }
 
 export interface StudyInput {

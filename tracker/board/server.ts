@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { type Context, Hono } from "hono";
 import { UsageError } from "../../core/mod.ts";
-import { isDiskFull, isUnwritable } from "../ground/storage/storage_error.ts";
+import { storageFault } from "../ground/storage/storage_error.ts";
 import { addApi } from "./api/routes.ts";
 import type { Board } from "./board.ts";
 import { boardStores } from "./board_stores.ts";
@@ -46,9 +46,10 @@ function said(c: Context, status: number, sentence: string): Response | Promise<
 function answerError(error: unknown, c: Context): Response | Promise<Response> {
   const refused = refusedBy(error);
   if (refused !== null) return said(c, refused.status, refused.sentence);
-  if (isDiskFull(error) || isUnwritable(error)) {
+  const fault = storageFault(error);
+  if (fault !== null) {
     const reason = error instanceof Error ? error.message : String(error);
-    return said(c, 500, `Cannot go on as the disk is full or may not be written (${reason})`);
+    return said(c, 500, `Cannot go on as ${fault.why} (${reason}); ${fault.then}`);
   }
   console.error(error);
   return said(c, 500, "Cannot answer as something is wrong in pare: its terminal says what");

@@ -1,4 +1,3 @@
-import { join } from "node:path";
 import {
   type Artifact,
   type Ask,
@@ -10,6 +9,7 @@ import {
   heldMethods,
   type JournalRecord,
   kindOf,
+  type LostEvaluation,
   type Provenance,
   recoveriesOf,
   type ReplayedStudy,
@@ -44,7 +44,7 @@ import { type CallRunner, createCallRunner } from "../lab/runner/call_runner.ts"
 import { studyClock } from "../lab/runner/study_clock.ts";
 import { shareOut } from "../lab/runner/machine/worker_share.ts";
 import type { Tools, Workshop } from "../lab/runner/workshop.ts";
-import { readSamples } from "../store/rows/sample_file.ts";
+import { readOrSetAside } from "../store/rows/sample_file.ts";
 import type { Store } from "../store/store.ts";
 import { shippedRules } from "../lab/search/strategy_rules.ts";
 import { chatEndpoint } from "../lab/search/chat_endpoint.ts";
@@ -94,19 +94,24 @@ export interface StartedStudy {
   end(finished: boolean): Promise<void>;
 }
 
-/** The samples of a study's evaluations, read back from the store. */
+/**
+ * The samples of a study's evaluations, read back from the store: of each the last. A file that is not as
+ * it was written is kept aside, and what it held is lost.
+ */
 async function evaluationsOf(
-  store: Pick<Store, "paths">,
+  { paths: { root } }: Pick<Store, "paths">,
   study: ReplayedStudy,
-): Promise<StoredEvaluation[]> {
-  const root = store.paths.root;
-  return await Promise.all(study.samples.map(async (record) => ({
-    trial_id: record.trial_id,
-    fidelity: record.fidelity,
-    samples: await readSamples(join(root, record.path), record.sha256),
-    protocol: record.protocol ?? {},
-    protocol_parts: record.protocol_parts,
-  })));
+): Promise<Pick<StudyHistory, "evaluations" | "lost">> {
+  const last = new Map(study.samples.map((one) => [`${one.trial_id} ${one.fidelity}`, one]));
+  const evaluations: StoredEvaluation[] = [];
+  const lost: LostEvaluation[] = [];
+  for (const { trial_id, fidelity, path, sha256, protocol = {}, protocol_parts } of last.values()) {
+    const about = { trial_id, fidelity, protocol, protocol_parts };
+    const read = await readOrSetAside(root, { path, sha256 });
+    if ("lost" in read) lost.push({ ...about, reason: read.lost });
+    else evaluations.push({ ...about, samples: read.samples });
+  }
+  return { evaluations, lost };
 }
 
 /** The journal of a study replayed, with its samples; undefined where it never ran. */
@@ -116,7 +121,7 @@ export async function historyOf(
 ): Promise<StudyHistory | undefined> {
   const records = await placeRecords(await store.journalOf(study_id), store.paths.root);
   const study = replayStudy(records, study_id);
-  return study === null ? undefined : { study, evaluations: await evaluationsOf(store, study) };
+  return study === null ? undefined : { study, ...await evaluationsOf(store, study) };
 }
 
 /** What samplers are shown of the past, and why a part of it could not be read. */

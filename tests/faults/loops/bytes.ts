@@ -4,6 +4,7 @@ import { attemptTargets, type Started } from "../bytes/attempt_targets.ts";
 import { documentTargets } from "../bytes/document_targets.ts";
 import { journalTarget } from "../bytes/journal_target.ts";
 import { queueTarget } from "../bytes/queue_target.ts";
+import { takenUpTarget } from "../bytes/taken_up_target.ts";
 import { walkBytes } from "../bytes/walk_bytes.ts";
 import type { Loop } from "../loop.ts";
 
@@ -16,6 +17,7 @@ export const bytes: Loop = {
     "a lease of a number that lives again is stale",
     "a damaged key or manifest means making it again",
     "a damaged document is refused in a sentence",
+    "answers whose file is damaged are asked again",
   ],
   async open(seed, folder) {
     const started: Started = [];
@@ -25,6 +27,7 @@ export const bytes: Loop = {
       ...attemptTargets(folder, started),
       ...await artifactTargets(folder),
       ...documentTargets(folder),
+      await takenUpTarget(folder),
     ];
     return walkBytes(targets, seed, async () => {
       for (const child of started) child.kill("SIGKILL");

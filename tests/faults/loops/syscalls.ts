@@ -1,5 +1,6 @@
 /** Each call on the files of a workload fails, lies, or is the last one; then the product starts. */
 import assert from "node:assert/strict";
+import { storageFault } from "../../../tracker/ground/storage/storage_error.ts";
 import { type CallFault, callFaults, isLie, runWith } from "../crash/fail_calls.ts";
 import { namedCalls } from "../crash/record.ts";
 import { begin, type Traced, tracedLoop } from "../crash/traced_loop.ts";
@@ -11,6 +12,12 @@ import { injecting, sometimes } from "../loop.ts";
 /** Calls of one kind on one file. */
 const MOST = 6;
 
+/** What a command says of it: a sentence as it stands, or one about the disk. */
+function isSaid(ended: string): boolean {
+  const [, own = ""] = /error: .*?\w+: (.{10,})/.exec(ended) ?? [];
+  return /^(Cannot|Could not|No) /.test(own) || own !== "" && storageFault(new Error(own)) !== null;
+}
+
 async function check(traced: Traced, fault: CallFault, nth: number): Promise<void> {
   const { workload, root, log } = traced;
   await begin(traced);
@@ -21,8 +28,7 @@ async function check(traced: Traced, fault: CallFault, nth: number): Promise<voi
   if (run.met && run.killed) sometimes("the workload is killed in a call");
   else if (run.met && run.said !== "") {
     sometimes("the workload cannot go on, and says so");
-    const said = /error: .*?(\w*Error|BadResource|NotFound|\w+): (.{10,})/.test(run.said);
-    assert.ok(said, `it ends without a sentence: ${run.said.slice(0, 300)}`);
+    assert.ok(isSaid(run.said), `it ends without a sentence: ${run.said.slice(0, 300)}`);
   } else if (run.met) sometimes("the workload goes on behind a call that failed");
   // What a disk has lied about is lost; all else is read, and the next one is written.
   await workload.check(root, isLie(fault) ? [] : run.acknowledged, nth);

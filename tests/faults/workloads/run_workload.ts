@@ -24,7 +24,7 @@ import { holdInvariants } from "../invariants.ts";
 import { sometimes } from "../loop.ts";
 import { acknowledge, numbersOf, type Workload } from "./workload.ts";
 
-const STUDY = "study";
+export const STUDY = "study";
 
 /** A run in a world of its own: what it is asked, and what drives it. */
 export interface Run {
@@ -123,6 +123,19 @@ async function work(root: string, run: Run): Promise<void> {
   await driven(run, { root, tell });
   acknowledge("ended");
   Deno.exit(0);
+}
+
+/** Runs it into a folder, or takes up what is there as the product does. */
+export async function runOn(root: string, run: Run): Promise<StudyResult> {
+  const store = opened(root);
+  const history = await historyOf(store, STUDY);
+  const tell: Tracker = { record: (record) => store.record(record) };
+  const known = history === undefined ? {} : { history };
+  try {
+    return await driven(run, { root, tell, ...known });
+  } finally {
+    await store.close();
+  }
 }
 
 /** `same`: what of a result and of its records must be as if nothing had happened. */

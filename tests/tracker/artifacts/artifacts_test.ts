@@ -359,5 +359,7 @@ Deno.test("storageFailure() names a full disk and nothing else so", () => {
   });
   assert.equal(storageFailure(full, "apply").kind, "disk_full");
   assert.equal(storageFailure(new Error("Permission denied (os error 13)"), "apply").kind, "crash");
+  const large = storageFailure(new Error("File too large (os error 27)"), "apply");
+  assert.deepEqual([large.kind, /so large here/.test(large.message)], ["crash", true]);
   assert.equal(isDiskFull(new Error("os error 280")), false);
 });

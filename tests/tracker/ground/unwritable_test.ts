@@ -6,9 +6,10 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { findHome } from "../../../tracker/ground/home.ts";
 import { newFolders } from "../../../tracker/lab/new_folders.ts";
+import { lacksStrace } from "../../faults/crash/record.ts";
 import { openStore, type Store } from "../../../tracker/store/store.ts";
 import { numbered } from "../../fixtures/stores/kill_rounds.ts";
-import { isUnwritable } from "../../../tracker/ground/storage/storage_error.ts";
+import { storageError, storageFault } from "../../../tracker/ground/storage/storage_error.ts";
 
 const ROOT = fileURLToPath(new URL("../../..", import.meta.url));
 const CLI = [Deno.execPath(), "run", "--allow-all", "--no-check", "tracker/cli.ts"];
@@ -79,12 +80,59 @@ Deno.test("a read-only home or store is one sentence, and what reads goes on", (
     }));
   }));
 
-Deno.test("what the system says of a write that may not be is known by code and by words", () => {
-  for (const code of ["EROFS", "EACCES", "EPERM"]) assert(isUnwritable({ code }));
-  assert(isUnwritable(new Error("Read-only file system (os error 30): open '/x'")));
-  assert(isUnwritable(new Error("Permission denied (os error 13)")));
-  assert(!isUnwritable(new Error("os error 131")));
+Deno.test("what the system says of a file that it refuses is known by code and by words", () => {
+  const kinds = (...told: unknown[]) => told.map((one) => storageFault(one)?.kind ?? null);
+  const codes = ["EROFS", "EACCES", "EPERM", "EDQUOT", "EFBIG", "EIO", "EMFILE", "ENOENT"];
+  assert.deepEqual(
+    kinds(...codes.map((code) => ({ code }))),
+    ["unwritable", "unwritable", "unwritable", "full", "limit", "broken", "handles", null],
+  );
+  const words = [
+    ...["Read-only file system (os error 30): open '/x'", "Permission denied (os error 13)"],
+    ...["Input/output error (os error 5): rename '/a' -> '/b'", "File too large (os error 27)"],
+    ...["os error 131", "os error 280", ""],
+  ];
+  assert.deepEqual(
+    kinds(...words.map((text) => new Error(text)), null, "EIO"),
+    ["unwritable", "unwritable", "broken", "limit", null, null, null, null, null],
+  );
 });
+
+/** Words of a program in which each call of a kind fails so; null: nothing can make one fail here. */
+function failing(name: string, does: string, words: readonly string[]): string[] | null {
+  const lacks = lacksStrace();
+  if (lacks === null) {
+    return ["strace", "-f", "-qq", "-o", "/dev/null", "-e", `trace=${name}`].concat(
+      ["-e", `inject=${name}:${does}`],
+      words,
+    );
+  }
+  console.log(`skipped: ${lacks}`);
+  return null;
+}
+
+Deno.test("a disk that fails amid a rename is one sentence, and no size limit is told as a full disk", () =>
+  inDirectory(async (directory) => {
+    const store = join(directory, "store");
+    {
+      await using written = await openStore(store, { write: true });
+      await written.record(numbered(1));
+      await written.flush();
+    }
+    const words = ["store", "rebuild", "--store", store];
+    const traced = failing("rename,renameat2", "error=EIO", [...CLI, ...words]);
+    if (traced !== null) {
+      const run = await execa(traced[0]!, traced.slice(1), options(join(directory, "home")));
+      assert.equal(run.exitCode, 2, run.stderr);
+      assert.match(run.stderr, /^pare: Cannot .* as the disk failed \(.*os error 5.*$/m);
+      assert.doesNotMatch(run.stderr, /^\s+at /m, run.stderr);
+    }
+    const { message } = storageError(
+      new Error("File too large (os error 27)"),
+      "append to x",
+    ) as Error;
+    assert.match(message, /^Cannot append to x as no file may be so large here .*ulimit -f/);
+  }));
 
 Deno.test("a refusal leaves no store behind, and none that was there goes", () =>
   inDirectory(async (directory) => {

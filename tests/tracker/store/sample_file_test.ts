@@ -2,7 +2,11 @@ import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { dirname, join } from "node:path";
 import type { JournalRecord } from "../../../core/mod.ts";
-import { readSamples } from "../../../tracker/store/rows/sample_file.ts";
+import {
+  readNewestSamples,
+  readOrSetAside,
+  readSamples,
+} from "../../../tracker/store/rows/sample_file.ts";
 import { openStore, type Store } from "../../../tracker/store/store.ts";
 import { inDirectory } from "../../fixtures/stores/processes.ts";
 import { AT, STUDY, trialId } from "../../fixtures/stores/records.ts";
@@ -94,6 +98,30 @@ Deno.test("A sample file that is gone, changed, outside or no Parquet is a probl
     assert.match(await problemOf(store, written("../x.parquet", "0")), /outside the store/);
     const { rows } = await store.query("SELECT count(*) AS n FROM samples");
     assert.deepEqual(rows, [{ n: 0 }]);
+  }));
+
+Deno.test("A sample file that was changed is kept aside, one outside the store is left where it is", () =>
+  inDirectory(async (folder) => {
+    const root = join(folder, "store");
+    await Deno.mkdir(root);
+    for (const path of [join(root, "x.parquet"), join(folder, "y.parquet")]) {
+      await Deno.copyFile(PARQUET, path);
+    }
+    const sha256 = hashOf(await Deno.readFile(PARQUET));
+    const read = (path: string, hash = "0") => readOrSetAside(root, { path, sha256: hash });
+    assert.deepEqual(await read("x.parquet", sha256), { samples: ROWS });
+    assert.deepEqual(await read("x.parquet"), {
+      lost: "x.parquet was changed and is kept as x.parquet.damaged-1",
+    });
+    assert.equal(hashOf(await Deno.readFile(join(root, "x.parquet.damaged-1"))), sha256);
+    assert.deepEqual(await read("x.parquet"), { lost: "x.parquet is gone" });
+    await assert.rejects(readNewestSamples(root, { path: "x.parquet", sha256 }, []), {
+      name: "UsageError",
+      message:
+        "Cannot read the answers in x.parquet as it is gone: pare resume asks for them again",
+    });
+    assert.deepEqual(await read("../y.parquet"), { lost: "../y.parquet lies outside the store" });
+    assert.ok((await Deno.stat(join(folder, "y.parquet"))).isFile);
   }));
 
 Deno.test("Lines of JSON, as older versions wrote samples, are read for ever", () =>

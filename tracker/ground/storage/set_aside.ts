@@ -28,7 +28,7 @@ function moveTo(path: string, free: string): void {
 }
 
 /**
- * Moves a database out of the way, as `NAME.damaged-N`; it is kept. Gives its new name; null: there
+ * Moves a database, or another file, out of the way, as `NAME.damaged-N`; it is kept. Gives its new name; null: there
  * is nothing, or not what `identity` names any more, as another process has made it anew.
  */
 export function setAside(database: string, identity: string | null): string | null {

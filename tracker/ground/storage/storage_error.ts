@@ -1,48 +1,92 @@
 import type { Failure } from "../../../core/mod.ts";
 import { UsageError } from "../../../core/errors.ts";
 
-const FULL = ["ENOSPC", "EDQUOT", "EFBIG"];
+/** What of the machine keeps a file from being read or written. */
+export interface StorageFault {
+  readonly kind: "full" | "limit" | "handles" | "unwritable" | "broken";
+  /** Follows "as". */
+  readonly why: string;
+  /** What to do. */
+  readonly then: string;
+}
 
-/** True where the disk, the quota or the file-size limit is what stopped a write. */
+/** Each with its codes, and its words where an error that crossed a library has no code left. */
+const FAULTS: readonly (StorageFault & { codes: readonly string[]; words: RegExp })[] = [
+  {
+    kind: "full",
+    codes: ["ENOSPC", "EDQUOT"],
+    words: /No space left|Disk quota exceeded|\bos error (28|122)\b/,
+    why: "the disk is full",
+    then: "free some space, or set PARE_HOME to a larger disk",
+  },
+  {
+    kind: "limit",
+    codes: ["EFBIG"],
+    words: /File too large|\bos error 27\b/,
+    why: "no file may be so large here",
+    then: "raise the limit of a file's size (ulimit -f), or set PARE_HOME to a disk whose file " +
+      "system takes larger files",
+  },
+  {
+    kind: "handles",
+    codes: ["EMFILE", "ENFILE"],
+    words: /Too many open files|\bos error (23|24)\b/,
+    why: "too many files are open",
+    then: "raise the limit of open files (ulimit -n)",
+  },
+  {
+    kind: "unwritable",
+    codes: ["EROFS", "EACCES", "EPERM"],
+    words: /Read-only file system|Permission denied|\bos error (30|13|1)\b/,
+    why: "a file or folder may not be used so",
+    then: "change who may, or name another place by PARE_HOME or --store",
+  },
+  {
+    kind: "broken",
+    codes: ["EIO"],
+    words: /Input\/output error|\bos error 5\b/,
+    why: "the disk failed",
+    then: "look at what the system's log says of it, or set PARE_HOME to another disk",
+  },
+];
+
+/** What of the machine an error tells of; null: it is none of its disk's. */
+export function storageFault(error: unknown): StorageFault | null {
+  const { code = "", message = "" } = (error ?? {}) as { code?: string; message?: string };
+  return FAULTS.find(({ codes, words }) => codes.includes(code) || words.test(message)) ?? null;
+}
+
+/** True where the disk or the quota is what stopped a write. */
 export function isDiskFull(error: unknown): boolean {
-  const { code, message } = error as { code?: string; message?: string };
-  return FULL.includes(code ?? "") ||
-    /No space left|Disk quota exceeded|File too large|os error (28|122|27)\b/.test(message ?? "");
+  return storageFault(error)?.kind === "full";
 }
 
-const UNWRITABLE = ["EROFS", "EACCES", "EPERM"];
-
-/** True where the file system or its permissions are what stopped a write. */
-export function isUnwritable(error: unknown): boolean {
-  const { code, message } = error as { code?: string; message?: string };
-  return UNWRITABLE.includes(code ?? "") ||
-    /Read-only file system|Permission denied|\bos error (30|13|1)\b/.test(message ?? "");
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }
 
-/** The error that a user reads: a sentence where the disk is full, otherwise as it came. */
+/** The error that a user reads: a sentence where the disk stopped it, otherwise as it came. */
 export function storageError(error: unknown, attempt: string): unknown {
-  if (!isDiskFull(error)) return error;
+  const fault = error instanceof UsageError ? null : storageFault(error);
+  if (fault === null || fault.kind === "unwritable") return error;
+  const { kind, why, then } = fault;
+  const what = kind === "full"
+    ? `${why}; free some space (pare gc removes what can be made again) and`
+    : `${why} (${messageOf(error)}); ${then}, and then`;
   return new UsageError(
-    `Cannot ${attempt} as the disk is full; free some space (pare gc removes what can be made again) and run pare resume. Nothing acknowledged is lost`,
+    `Cannot ${attempt} as ${what} run pare resume. Nothing acknowledged is lost`,
     { cause: error },
   );
 }
 
 /** The failure to store with a trial whose files could not be written. */
 export function storageFailure(error: unknown, call: string): Failure {
-  const message = error instanceof Error ? error.message : String(error);
-  if (isDiskFull(error) || isDiskFull((error as Error).cause ?? {})) {
-    return {
-      kind: "disk_full",
-      message: `Cannot write the files of ${call} as the disk is full: ${message}`,
-      hint: "free some space, pass a smaller --max-disk, or run pare gc",
-      phase: call,
-    };
+  const fault = storageFault(error) ?? storageFault((error as Error).cause);
+  const as = fault === null ? "" : ` as ${fault.why}`;
+  const message = `Cannot write the files of ${call}${as}: ${messageOf(error)}`;
+  if (fault?.kind === "full") {
+    const hint = "free some space, pass a smaller --max-disk, or run pare gc";
+    return { kind: "disk_full", message, hint, phase: call };
   }
-  return {
-    kind: "crash",
-    message: `Cannot write the files of ${call}: ${message}`,
-    hint: null,
-    phase: call,
-  };
+  return { kind: "crash", message, hint: fault?.then ?? null, phase: call };
 }

@@ -1,7 +1,7 @@
 import { UsageError } from "../../../core/errors.ts";
 import type { Holder } from "../../ground/storage/file_holders.ts";
 import { processCommand } from "../../../python-backends/process_owner.ts";
-import { isDiskFull } from "../../ground/storage/storage_error.ts";
+import { storageFault } from "../../ground/storage/storage_error.ts";
 
 /** Why the database could not be opened: each is answered in another way. */
 export type Obstacle =
@@ -40,7 +40,8 @@ export function openingObstacle(path: string, error: unknown): Obstacle {
   if (held !== null) return held;
   const version = /with version number (\d+)/.exec(message)?.[1];
   if (version !== undefined) throw new UsageError(newerFormatSentence(path, version));
-  if (isDiskFull(error)) throw error;
+  const fault = storageFault(error)?.kind;
+  if (fault === "full" || fault === "limit") throw error;
   if (NOT_THE_FILE.test(message)) {
     throw new UsageError(`Cannot open ${path}: ${firstLine(error)}`, { cause: error });
   }

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { resolve, sep } from "node:path";
 import { parquetReadObjects } from "hyparquet";
 import type { z } from "zod";
+import { UsageError } from "../../../core/errors.ts";
 
 /** A file of the store that a record holds the hash of. */
 export interface KeptFile {
@@ -9,6 +10,9 @@ export interface KeptFile {
   readonly path: string;
   readonly sha256: string;
 }
+
+/** A kept file is not the one that its record tells of: what a user reads of it is the sentence. */
+export class ChangedFile extends UsageError {}
 
 /** Numbers that JSON cannot carry, as the workers before Parquet wrote them. */
 const SPECIAL: Readonly<Record<string, number>> = { NaN, Infinity, "-Infinity": -Infinity };
@@ -47,7 +51,7 @@ export async function readKept<T>(
   const bytes = await Deno.readFile(path);
   const found = createHash("sha256").update(bytes).digest("hex");
   if (found !== sha256) {
-    throw new Error(
+    throw new ChangedFile(
       `Cannot trust ${path} as it was changed: its sha256 must be ${sha256}, it is ${found}`,
     );
   }
@@ -69,6 +73,11 @@ function isBelow(root: string, path: string): boolean {
   return path.startsWith(resolve(root) + sep);
 }
 
+/** Whether a file is the store's: by its name, and by where the links on the way lead. */
+export async function isInStore(root: string, file: string): Promise<boolean> {
+  return isBelow(root, file) && isBelow(await Deno.realPath(root), await Deno.realPath(file));
+}
+
 /**
  * What a file of the store is read as, or why it is not: gone, changed since, or not readable. The
  * reason names the file as its record does: a store that is moved says the same. `what`: the file.
@@ -81,8 +90,7 @@ export async function keptInStore<T>(
 ): Promise<{ value: T } | { problem: string }> {
   const file = resolve(root, path);
   try {
-    // By its name, and by where the links on the way lead.
-    if (!isBelow(root, file) || !isBelow(await Deno.realPath(root), await Deno.realPath(file))) {
+    if (!await isInStore(root, file)) {
       return { problem: `Cannot read the ${what} ${path} as it lies outside the store` };
     }
     return { value: await read(file, sha256) };

@@ -1,8 +1,9 @@
-import { resolve } from "node:path";
+import { basename, resolve } from "node:path";
 import { z } from "zod";
-import { SampleResult, ScoreRow, type VerdictRow } from "../../../core/mod.ts";
+import { SampleResult, ScoreRow, UsageError, type VerdictRow } from "../../../core/mod.ts";
 import { adds, type Cell, type Change, type Row } from "./change.ts";
-import { type KeptFile, keptInStore, readKept } from "./kept_file.ts";
+import { ChangedFile, isInStore, type KeptFile, keptInStore, readKept } from "./kept_file.ts";
+import { identityOf, setAside } from "../../ground/storage/set_aside.ts";
 
 interface SamplesWritten extends KeptFile {
   study_id: string;
@@ -61,6 +62,26 @@ export async function readSamples(path: string, sha256: string): Promise<SampleR
   return rows.map((row) => apart(row).sample);
 }
 
+/**
+ * The samples of a file of the store, or why there are none: it is gone, or was changed, and is then kept
+ * aside. What the machine alone refuses is thrown. `root`: of the store.
+ */
+export async function readOrSetAside(
+  root: string,
+  { path, sha256 }: KeptFile,
+): Promise<{ samples: SampleResult[] } | { lost: string }> {
+  const file = resolve(root, path);
+  try {
+    if (!await isInStore(root, file)) return { lost: `${path} lies outside the store` };
+    return { samples: await readSamples(file, sha256) };
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return { lost: `${path} is gone` };
+    if (!(error instanceof ChangedFile)) throw error;
+    const kept = setAside(file, identityOf(file));
+    return { lost: `${path} was changed and is kept as ${basename(kept ?? path)}` };
+  }
+}
+
 /** Scores that count in the place of those that a samples file has. */
 export interface CountedScores {
   readonly task: string;
@@ -97,7 +118,15 @@ export async function readNewestSamples(
   written: KeptFile,
   again: readonly CountedScores[],
 ): Promise<SampleResult[]> {
-  let samples = await readSamples(resolve(root, written.path), written.sha256);
+  let samples: SampleResult[];
+  try {
+    samples = await readSamples(resolve(root, written.path), written.sha256);
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+    throw new UsageError(
+      `Cannot read the answers in ${written.path} as it is gone: pare resume asks for them again`,
+    );
+  }
   for (const one of again) samples = await withScores(root, samples, one);
   return samples;
 }

@@ -12,7 +12,7 @@ import { fill, mountDisk, unlessMountable } from "../../../fixtures/small_disk.t
 import { numbered } from "../../../fixtures/stores/kill_rounds.ts";
 import { AT, studyRecords } from "../../../fixtures/stores/records.ts";
 
-/** Where nobody may mount, points_test.ts and store_damage_test.ts limit a file's size instead. */
+/** points_test.ts and store_damage_test.ts limit a file's size: the same write fails in the same place. */
 const ignore = await unlessMountable();
 
 Deno.test({
