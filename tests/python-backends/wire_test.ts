@@ -33,6 +33,22 @@ Deno.test("a line splitter gives up on a line too long and keeps none of it", ()
   assert.equal(overflow, 12);
 });
 
+Deno.test("a line splitter that skips tells each line too long once, and reads those behind it", () => {
+  const text = "short\nlonger than it may\n\nnext\nlonger again, with its end";
+  for (const size of [1, 3, 7, 100]) {
+    const lines: string[] = [];
+    let told = 0;
+    const splitter = createLineSplitter({
+      ...{ onLine: (line) => lines.push(line), onOverflow: () => told++ },
+      ...{ maxBytes: 10, skips: true },
+    });
+    const bytes = new TextEncoder().encode(`${text}\nlast\n`);
+    for (let at = 0; at < bytes.length; at += size) splitter.push(bytes.subarray(at, at + size));
+    splitter.end();
+    assert.deepEqual([lines, told], [["short", "next", "last"], 2], `in parts of ${size}`);
+  }
+});
+
 Deno.test("readEvent() refuses what is no JSON, no event, or more than an event", () => {
   for (const line of ["", "{", "[]", '{"event":"hello"}', '{"event":"ready","pid":1}']) {
     assert.equal(readEvent(line).ok, false, line);

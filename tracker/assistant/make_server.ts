@@ -44,6 +44,24 @@ async function answer(
   }
 }
 
+/** Lists and objects within each other: nobody asks with more. */
+const MOST_DEEP = 64;
+
+/** Whether a value holds more within each other than anybody asks with. */
+function isTooDeep(value: unknown): boolean {
+  let level = [value];
+  for (let deep = 0; level.length > 0; deep++) {
+    if (deep > MOST_DEEP) return true;
+    level = level.flatMap((one) =>
+      one === null || typeof one !== "object" ? [] : Object.values(one)
+    );
+  }
+  return false;
+}
+
+const TOO_DEEP = `Cannot take arguments that hold more than ${MOST_DEEP} lists and objects ` +
+  "within each other";
+
 let told = false;
 
 /** Keeps the call; a store that cannot be written is said once, and the answer goes on. */
@@ -66,12 +84,15 @@ function addTool(server: McpServer, world: AssistantWorld, tool: AssistantTool):
     },
     async (asked: unknown) => {
       const began = performance.now();
-      const { text, outcome, reason } = await answer(tool, world, asked);
+      const deep = isTooDeep(asked);
+      const { text, outcome, reason }: Answered = deep
+        ? { text: TOO_DEEP, outcome: "refused", reason: TOO_DEEP }
+        : await answer(tool, world, asked);
       const by = server.server.getClientVersion();
       keep(world.stores.roots[0]!, {
         ...{ called_at: new Date().toISOString(), tool: name, outcome, reason },
         client: by === undefined ? "unknown" : `${by.name} ${by.version}`.slice(0, 200),
-        ...{ arguments: JSON.stringify(asked) ?? "{}", answer_chars: text.length },
+        ...{ arguments: deep ? "{}" : JSON.stringify(asked) ?? "{}", answer_chars: text.length },
         seconds: (performance.now() - began) / 1000,
       });
       return { content: [{ type: "text" as const, text }], isError: outcome !== "answered" };

@@ -1,17 +1,17 @@
 /** Every request of a board's server and of `pare mcp --http`, damaged. */
-import { mkdirSync, readdirSync, statSync, writeFileSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { request } from "node:http";
 import { join } from "node:path";
 import { streamRandom } from "../../../core/random.ts";
 import { serveAssistantHttp } from "../../../tracker/assistant/serve_http.ts";
 import { BoardQueue } from "../../../tracker/board/board_queue.ts";
 import { boardStores } from "../../../tracker/board/board_stores.ts";
-import { openStore } from "../../../tracker/store/store.ts";
 import { testBoard } from "../../fixtures/stores/board.ts";
-import { STUDY, studyRecords } from "../../fixtures/stores/records.ts";
+import { STUDY } from "../../fixtures/stores/records.ts";
 import { SECRET } from "../doors/attacks.ts";
 import { mutate } from "../doors/mutate.ts";
 import { type Asked, askedOf, PROBE } from "../doors/requests.ts";
+import { besideOf, recordedStore } from "../doors/stores.ts";
 import { type Injected, type Loop, sometimes, type Walk } from "../loop.ts";
 
 const MOST_MS = 40_000; // a question in SQL may take 30 s
@@ -81,23 +81,9 @@ function checkAnswer(asked: Asked, answer: Answered | null): void {
   if (asked.stranger) sometimes("pages: a stranger was refused");
 }
 
-/** What lies beside the store, which no request may change. */
-function besideOf(folder: string): string {
-  return readdirSync(folder).filter((name) => name !== "store").sort()
-    .map((name) => `${name} ${statSync(join(folder, name)).mtimeMs}`).join("\n");
-}
-
-async function recorded(folder: string): Promise<string> {
-  const at = join(folder, "store");
-  await using store = await openStore(at, { write: true });
-  await Promise.all(studyRecords(STUDY).map((record) => store.record(record)));
-  await store.flush({ wait_ms: 60_000 });
-  return at;
-}
-
 /** A board and an assistant's server over one store. */
 async function serversOf(folder: string) {
-  const store = await recorded(folder);
+  const store = await recordedStore(folder);
   const board = testBoard([store], { script: "Deno.exit(0)" });
   const stores = boardStores([store]);
   const queue = new BoardQueue([store], {

@@ -1,7 +1,8 @@
 import { resolve } from "node:path";
 import process from "node:process";
 import { serveStdio } from "@modelcontextprotocol/server/stdio";
-import { UsageError } from "../../../core/mod.ts";
+import { quotedText, UsageError, visibleText } from "../../../core/errors.ts";
+import { LineTransport } from "../../assistant/line_transport.ts";
 import { makeAssistantServer } from "../../assistant/make_server.ts";
 import { serveAssistantHttp } from "../../assistant/serve_http.ts";
 import type { AssistantWorld } from "../../assistant/tool.ts";
@@ -17,6 +18,9 @@ interface McpOptions {
   http?: boolean;
   port?: string;
 }
+
+/** Characters of an error, which may quote a request. */
+const MOST_TOLD = 500;
 
 function portOf(text: string | undefined, http: boolean): number {
   if (text === undefined) return 0;
@@ -35,12 +39,12 @@ function ended(closed: Promise<void>): Promise<void> {
 
 /** Serves one assistant over standard input and output, until its program closes them or dies. */
 async function serveHere(world: AssistantWorld): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  process.stdin.once("end", resolve).once("close", resolve);
+  const transport = new LineTransport(process.stdin, process.stdout);
   const handle = serveStdio(() => makeAssistantServer(world), {
-    onerror: (error) => console.error(error.message),
+    transport,
+    onerror: ({ message }) => console.error(visibleText(quotedText(message, MOST_TOLD))),
   });
-  await ended(promise);
+  await ended(transport.closed);
   await handle.close();
 }
 

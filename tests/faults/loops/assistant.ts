@@ -1,0 +1,154 @@
+/** Every request of an assistant's program over standard streams, damaged. */
+import assert from "node:assert/strict";
+import { type ChildProcess, spawn } from "node:child_process";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { streamRandom } from "../../../core/random.ts";
+import { pareWords } from "../../fixtures/programs.ts";
+import { SECRET } from "../doors/attacks.ts";
+import { answerIn, dueOf, lineAttacks } from "../doors/lines.ts";
+import { mutate } from "../doors/mutate.ts";
+import { askedOf } from "../doors/requests.ts";
+import { besideOf, recordedStore } from "../doors/stores.ts";
+import { type Injected, injecting, type Loop, sometimes, type Walk } from "../loop.ts";
+
+const INPUTS = 20_000;
+const MOST_MS = 60_000; // a question in SQL may take 30 s
+/** Bytes of a line that is read. */
+const MOST_LINE = 4 * 1024 * 1024;
+const MOST_BYTES = 1.2e9;
+const LONGEST_ANSWER = 200_000;
+
+/** The program of an assistant, as far as pare sees it. */
+class Served implements AsyncDisposable {
+  readonly #child: ChildProcess;
+  readonly #lines: AsyncIterator<string>;
+  #asked = 0;
+
+  constructor(store: string, home: string) {
+    const [program, ...words] = pareWords("mcp", "--store", store);
+    this.#child = spawn(program!, words, {
+      ...{ stdio: ["pipe", "pipe", "ignore"], cwd: home },
+      env: { ...Deno.env.toObject(), PARE_HOME: home },
+    });
+    this.#child.stdin!.on("error", () => {}); // its end is told by its other stream
+    this.#lines = createInterface({ input: this.#child.stdout! })[Symbol.asyncIterator]();
+  }
+
+  async #line(): Promise<string> {
+    const { promise, reject } = Promise.withResolvers<never>();
+    const late = () => reject(new Error(`no answer in ${MOST_MS / 1000} s`));
+    const timer = setTimeout(late, MOST_MS);
+    try {
+      const { done, value } = await Promise.race([this.#lines.next(), promise]);
+      assert.ok(!done, "its process ended");
+      return value;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  /** Says some lines and a last one, whose answer comes behind every error of the others. */
+  async ask(bytes: Uint8Array, hold: (said: string, isError: boolean) => void): Promise<void> {
+    const ping = `ping ${this.#asked++}`;
+    const due = dueOf(new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes), MOST_LINE);
+    const last = JSON.stringify({ jsonrpc: "2.0", id: ping, method: "ping" });
+    this.#child.stdin!.write(bytes);
+    this.#child.stdin!.write(`\n${last}\n`);
+    const left = new Map([...due.answers, [`string ${ping}`, 1]]);
+    let errors = 0;
+    while (left.size > 0) {
+      const { key, said, isError } = answerIn(await this.#line());
+      if (key === null) {
+        errors++;
+        hold(said, true);
+        continue;
+      }
+      hold(said, isError);
+      const more = left.get(key);
+      if (more === undefined && due.maybe.has(key)) continue;
+      assert.ok(more !== undefined, `nobody asked ${key.slice(0, 100)}: ${said.slice(0, 300)}`);
+      if (more === 1) left.delete(key);
+      else left.set(key, more - 1);
+    }
+    const [least, most] = due.errors;
+    assert.ok(errors >= least && errors <= most, `${errors} errors, of ${least} to ${most} due`);
+    assert.ok(this.#peak() < MOST_BYTES, `it holds ${(this.#peak() / 1e9).toFixed(1)} GB`);
+  }
+
+  #peak(): number {
+    const status = readFileSync(`/proc/${this.#child.pid}/status`, "utf8");
+    return 1024 * Number(/VmHWM:\s+(\d+) kB/.exec(status)?.[1] ?? 0);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
+    const ended = new Promise((resolve) => this.#child.once("exit", resolve));
+    this.#child.kill("SIGKILL");
+    await ended;
+  }
+}
+
+/** Throws where an answer is none that a stranger may be given. */
+function checkSaid(said: string, isError: boolean): void {
+  const fail = (why: string) => assert.fail(`${why}: ${said.slice(0, 600)}`);
+  if (said.includes(SECRET) || said.includes("root:x:0")) fail("a file outside the store was read");
+  if (/\\n\s+at .*\.[mt]s:\d+/.test(said)) fail("a stack is shown");
+  if (/something is wrong in pare|of undefined|is not a function/.test(said)) fail("it has failed");
+  if (said.length > LONGEST_ANSWER) fail(`an answer of ${said.length} letters`);
+  sometimes(isError ? "assistant: an error was answered" : "assistant: a request was answered");
+}
+
+async function open(seed: number, folder: string): Promise<Walk> {
+  const secret = join(folder, "secret.csv");
+  const home = join(folder, "home");
+  mkdirSync(home);
+  writeFileSync(secret, `word\n${SECRET}\n`);
+  const store = await recordedStore(folder);
+  const before = besideOf(folder);
+  const attacks = lineAttacks(secret);
+  let served: Served | null = null;
+  const end = async () => {
+    await served?.[Symbol.asyncDispose]();
+    served = null;
+  };
+  const damaged = (n: number) => {
+    const random = streamRandom(seed, `assistant ${n}`);
+    const { body } = askedOf("assistant", { port: 0, token: "" }, secret, n, random, mutate);
+    return { name: `request ${n}`, bytes: body! };
+  };
+  const asked = (n: number) => {
+    const attack = attacks[n];
+    if (attack === undefined) return damaged(n);
+    return { name: attack.name, bytes: new TextEncoder().encode(attack.text()) };
+  };
+  return {
+    points: attacks.length + INPUTS,
+    async at(n): Promise<Injected | undefined> {
+      if (n >= attacks.length + INPUTS) return undefined;
+      const { name, bytes } = asked(n);
+      const shown = new TextDecoder().decode(bytes.subarray(0, 300));
+      const injected: Injected = { file: name, call: shown, kind: "hopeless" };
+      served ??= new Served(store, home);
+      const living = served;
+      try {
+        return await injecting(injected, async () => {
+          await living.ask(bytes, checkSaid);
+          assert.equal(besideOf(folder), before, "what lies beside the store has changed");
+        });
+      } catch (error) {
+        await end(); // what it says later is of another request
+        throw error;
+      }
+    },
+    [Symbol.asyncDispose]: end,
+  };
+}
+
+export const assistant: Loop = {
+  name: "assistant",
+  about: "lines of an assistant's program: damaged, enormous, many at once, with paths for names",
+  reaches: ["assistant: an error was answered", "assistant: a request was answered"],
+  open,
+};
