@@ -1,11 +1,35 @@
 import type { Block } from "./blocks.ts";
 import { withoutBox } from "../pages/sql_html.ts";
 
-/** Markup in a name is text: a reader of Markdown would take it for a page's. Code stays as it is. */
+/** Backticks, with the code that they and as many others enclose on their line; without: they enclose none. */
+const CODE = /(`+)(?:(?!`)([^\n]*?[^`\n])\1(?!`))?/g;
+
+/** Of text that is no code: a mark before what would be markup, a link, or a mark itself. */
+function plain(text: string): string {
+  return text.replaceAll(/\\(?=[!-/:-@[-`{-~]|$)/g, "\\\\")
+    .replaceAll(/<(?=[a-z/!?])/gi, "\\<")
+    .replaceAll(/\](?=[([:])/g, "\\]");
+}
+
+/**
+ * Markup and links in a name are text: a reader of Markdown would take them for a page's. Code stays as it
+ * is, where every reader takes it for code: backticks without their like would open some further down.
+ */
 function escaped(text: string): string {
-  return text.split(/(`[^`]*`)/).map((part, at) =>
-    at % 2 === 1 ? part : part.replaceAll(/<(?=[a-z/!?])/gi, "\\<")
-  ).join("");
+  let [done, at] = ["", 0];
+  for (const { 0: found, 2: code, index } of text.matchAll(CODE)) {
+    done += plain(text.slice(at, index));
+    done += code === undefined ? found.replaceAll("`", "\\`") : found;
+    at = index + found.length;
+  }
+  return done + plain(text.slice(at));
+}
+
+/** Code between marks that it cannot end. */
+function fenced(text: string, language: string): string {
+  const longest = Math.max(2, ...[...text.matchAll(/`+/g)].map(([marks]) => marks.length));
+  const fence = "`".repeat(longest + 1);
+  return `${fence}${language}\n${text}\n${fence}`;
 }
 
 function cell(text: string): string {
@@ -26,14 +50,16 @@ function renderBlock(block: Block): string {
       return block.note === undefined ? body : `${body}\n\n${escaped(block.note)}`;
     }
     case "code":
-      return `\`\`\`${block.language}\n${block.text}\n\`\`\``;
+      return fenced(block.text, block.language);
     case "terms":
-      return block.terms.map(([term, words]) => `- **${term}**: ${escaped(words)}`).join("\n");
+      return block.terms.map(([term, words]) => `- **${escaped(term)}**: ${escaped(words)}`).join(
+        "\n",
+      );
     case "search":
     case "weights":
       return "";
     case "sql":
-      return withoutBox(block.study_id);
+      return escaped(withoutBox(block.study_id));
     case "fold":
       return `### ${escaped(block.summary)}\n\n${block.blocks.map(renderBlock).join("\n\n")}`;
     case "figure":
