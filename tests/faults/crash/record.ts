@@ -29,7 +29,7 @@ const CALLS = [
   ...["openat", "creat", "write", "pwrite64", "writev", "pwritev", "pwritev2", "ftruncate"],
   ...["truncate", "fallocate", "rename", "renameat", "renameat2", "link", "linkat", "unlink"],
   ...["unlinkat", "rmdir", "mkdir", "mkdirat", "fsync", "fdatasync", "lseek", "copy_file_range"],
-  ...["sendfile", "mmap"],
+  ...["sendfile", "mmap", "clone", "clone3", "fork", "vfork"],
 ];
 
 /** The words that run a script with a folder as its argument. */
@@ -119,19 +119,34 @@ function callsOf(log: string): Call[] {
   });
 }
 
-/** Where each open file is read and written, by its descriptor. */
-class Places {
-  readonly #at = new Map<number, number | "end">();
+const BEGINS = /^(v?fork|clone3?)$/;
 
-  opened(fd: number, flags: string): void {
+/** The process of each thread, as a thread of it: descriptors are a process's own. */
+function processesOf(calls: readonly Call[]): (thread: string) => string {
+  const begun = new Map(
+    calls.filter(({ name, args }) => BEGINS.test(name) && args.includes("CLONE_THREAD"))
+      .map(({ result, thread }) => [String(result), thread]),
+  );
+  return (thread) => {
+    let first = thread;
+    for (let by = begun.get(first); by !== undefined; by = begun.get(first)) first = by;
+    return first;
+  };
+}
+
+/** Where each open file is read and written, by its process and descriptor. */
+class Places {
+  readonly #at = new Map<string, number | "end">();
+
+  opened(fd: string, flags: string): void {
     this.#at.set(fd, flags.includes("O_APPEND") ? "end" : 0);
   }
 
-  sought(fd: number, at: number): void {
+  sought(fd: string, at: number): void {
     if (this.#at.get(fd) !== "end") this.#at.set(fd, at);
   }
 
-  written(fd: number, bytes: number): number | "end" {
+  written(fd: string, bytes: number): number | "end" {
     const at = this.#at.get(fd) ?? 0;
     if (at !== "end") this.#at.set(fd, at + bytes);
     return at;
@@ -145,8 +160,12 @@ const QUOTED = /"((?:\\x[0-9a-f]{2})*)"/g;
 function operationsOf(log: string, folder: string): Operation[] {
   const places = new Places();
   const below = (path: string) => path === folder || path.startsWith(`${folder}/`);
-  return callsOf(log).flatMap((call): Operation[] => {
-    const { name, args, result } = call;
+  const calls = callsOf(log);
+  const processOf = processesOf(calls);
+  return calls.flatMap((call): Operation[] => {
+    const { name, args, result, thread } = call;
+    if (BEGINS.test(name)) return [];
+    const own = (fd: unknown) => `${processOf(thread)} ${fd}`;
     const quoted = [...args.matchAll(QUOTED)].map(([, hex]) => hex!);
     const [, fd, named] = FD.exec(args) ?? [];
     const path = named === undefined ? textOf(quoted[0] ?? "") : textOf(named);
@@ -157,22 +176,22 @@ function operationsOf(log: string, folder: string): Operation[] {
     }
     if (name === "openat" || name === "creat") {
       const opened = textOf(quoted[0]!);
-      places.opened(result, args);
+      places.opened(own(result), args);
       if (!below(opened)) return [];
       const emptied: Operation[] = args.includes("O_TRUNC")
         ? [{ kind: "truncate", path: opened, size: 0 }]
         : [];
       return args.includes("O_CREAT") ? [{ kind: "create", path: opened }, ...emptied] : emptied;
     }
-    if (name === "lseek") places.sought(Number(fd), result);
-    const own = named === undefined ? quoted.some((hex) => below(textOf(hex))) : below(path);
-    return own ? changed(call, { path, quoted, fd: Number(fd), places }) : [];
+    if (name === "lseek") places.sought(own(fd), result);
+    const inside = named === undefined ? quoted.some((hex) => below(textOf(hex))) : below(path);
+    return inside ? changed(call, { path, quoted, fd: own(fd), places }) : [];
   });
 }
 
 function changed(
   { name, args, result }: Call,
-  { path, quoted, fd, places }: { path: string; quoted: string[]; fd: number; places: Places },
+  { path, quoted, fd, places }: { path: string; quoted: string[]; fd: string; places: Places },
 ): Operation[] {
   switch (name) {
     case "lseek":
