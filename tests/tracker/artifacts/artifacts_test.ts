@@ -6,7 +6,7 @@ import { sha256Text } from "../../../tracker/ground/storage/file_hash.ts";
 import { openFolderCache } from "../../../tracker/artifacts/folder_cache.ts";
 import { makeRoom } from "../../../tracker/artifacts/make_room.ts";
 import { acquireLock, lockOwner, tryLock } from "../../../python-backends/file_lock.ts";
-import { isDiskFull, storageFailure } from "../../../tracker/ground/storage/storage_error.ts";
+import { storageFailure, storageFault } from "../../../tracker/ground/storage/storage_error.ts";
 import { startScript } from "../../fixtures/programs.ts";
 import { inDirectory } from "../../fixtures/stores/processes.ts";
 import { AT } from "../../fixtures/stores/records.ts";
@@ -361,5 +361,5 @@ Deno.test("storageFailure() names a full disk and nothing else so", () => {
   assert.equal(storageFailure(new Error("Permission denied (os error 13)"), "apply").kind, "crash");
   const large = storageFailure(new Error("File too large (os error 27)"), "apply");
   assert.deepEqual([large.kind, /so large here/.test(large.message)], ["crash", true]);
-  assert.equal(isDiskFull(new Error("os error 280")), false);
+  assert.equal(storageFault(new Error("os error 280")), null);
 });

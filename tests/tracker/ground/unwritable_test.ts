@@ -85,7 +85,7 @@ Deno.test("what the system says of a file that it refuses is known by code and b
   const codes = ["EROFS", "EACCES", "EPERM", "EDQUOT", "EFBIG", "EIO", "EMFILE", "ENOENT"];
   assert.deepEqual(
     kinds(...codes.map((code) => ({ code }))),
-    ["unwritable", "unwritable", "unwritable", "full", "limit", "broken", "handles", null],
+    ["unwritable", "unwritable", "unwritable", "no_room", "limit", "broken", "handles", null],
   );
   const words = [
     ...["Read-only file system (os error 30): open '/x'", "Permission denied (os error 13)"],

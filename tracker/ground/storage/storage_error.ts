@@ -3,7 +3,7 @@ import { UsageError } from "../../../core/errors.ts";
 
 /** What of the machine keeps a file from being read or written. */
 export interface StorageFault {
-  readonly kind: "full" | "limit" | "handles" | "unwritable" | "broken";
+  readonly kind: "no_room" | "limit" | "handles" | "unwritable" | "broken";
   /** Follows "as". */
   readonly why: string;
   /** What to do. */
@@ -13,7 +13,7 @@ export interface StorageFault {
 /** Each with its codes, and its words where an error that crossed a library has no code left. */
 const FAULTS: readonly (StorageFault & { codes: readonly string[]; words: RegExp })[] = [
   {
-    kind: "full",
+    kind: "no_room",
     codes: ["ENOSPC", "EDQUOT"],
     words: /No space left|Disk quota exceeded|\bos error (28|122)\b/,
     why: "the disk is full",
@@ -56,11 +56,6 @@ export function storageFault(error: unknown): StorageFault | null {
   return FAULTS.find(({ codes, words }) => codes.includes(code) || words.test(message)) ?? null;
 }
 
-/** True where the disk or the quota is what stopped a write. */
-export function isDiskFull(error: unknown): boolean {
-  return storageFault(error)?.kind === "full";
-}
-
 function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
@@ -70,7 +65,7 @@ export function storageError(error: unknown, attempt: string): unknown {
   const fault = error instanceof UsageError ? null : storageFault(error);
   if (fault === null || fault.kind === "unwritable") return error;
   const { kind, why, then } = fault;
-  const what = kind === "full"
+  const what = kind === "no_room"
     ? `${why}; free some space (pare gc removes what can be made again) and`
     : `${why} (${messageOf(error)}); ${then}, and then`;
   return new UsageError(
@@ -84,7 +79,7 @@ export function storageFailure(error: unknown, call: string): Failure {
   const fault = storageFault(error) ?? storageFault((error as Error).cause);
   const as = fault === null ? "" : ` as ${fault.why}`;
   const message = `Cannot write the files of ${call}${as}: ${messageOf(error)}`;
-  if (fault?.kind === "full") {
+  if (fault?.kind === "no_room") {
     const hint = "free some space, pass a smaller --max-disk, or run pare gc";
     return { kind: "disk_full", message, hint, phase: call };
   }

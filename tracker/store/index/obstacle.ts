@@ -41,7 +41,7 @@ export function openingObstacle(path: string, error: unknown): Obstacle {
   const version = /with version number (\d+)/.exec(message)?.[1];
   if (version !== undefined) throw new UsageError(newerFormatSentence(path, version));
   const fault = storageFault(error)?.kind;
-  if (fault === "full" || fault === "limit") throw error;
+  if (fault === "no_room" || fault === "limit") throw error;
   if (NOT_THE_FILE.test(message)) {
     throw new UsageError(`Cannot open ${path}: ${firstLine(error)}`, { cause: error });
   }

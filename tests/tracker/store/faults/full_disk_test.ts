@@ -5,7 +5,7 @@ import {
   openArtifactStore,
 } from "../../../../tracker/artifacts/artifact_store.ts";
 import { sha256Text } from "../../../../tracker/ground/storage/file_hash.ts";
-import { isDiskFull } from "../../../../tracker/ground/storage/storage_error.ts";
+import { storageFault } from "../../../../tracker/ground/storage/storage_error.ts";
 import { openStore, rebuildDatabase } from "../../../../tracker/store/store.ts";
 import { contents } from "../../../fixtures/stores/contents.ts";
 import { fill, mountDisk, unlessMountable } from "../../../fixtures/small_disk.ts";
@@ -104,7 +104,10 @@ Deno.test({
     const directory = await store.begin();
     await Deno.writeFile(join(directory, "model.safetensors"), new Uint8Array(1_000_000));
     const filler = fill(disk.path);
-    await assert.rejects(store.commit(directory, META), (error) => isDiskFull(error));
+    await assert.rejects(
+      store.commit(directory, META),
+      (error) => storageFault(error)?.kind === "no_room",
+    );
     assert.equal(await store.find(META.action_key), null);
     assert.deepEqual(await store.list(), []);
     await Deno.remove(filler);
