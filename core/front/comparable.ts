@@ -63,10 +63,11 @@ export function comparableStudy<T extends Comparand, S extends ComparedSpec>(
   spec: S,
 ): ComparableStudy<T, S> {
   const latencies = compareLatencies(trials, spec.runtime);
+  const baseline = trials.find(({ strategy, state }) => strategy === null && state === "completed");
   const timed = trials.map((trial) => ({
     ...trial,
     latency: latencies.get(trial.trial_id) ?? null,
-    in_turn: inTurn(trial, trials, spec),
+    in_turn: inTurn(trial, baseline, spec),
   }));
   const without = spec.objectives.flatMap(({ metric }) => {
     const reason = unmeasured(timed, metric, spec.runtime);
@@ -92,10 +93,9 @@ export function comparableStudy<T extends Comparand, S extends ComparedSpec>(
 /** Objectives beside latency that have a ratio to the baseline of the same minutes. */
 function inTurn(
   trial: Comparand,
-  trials: readonly Comparand[],
+  baseline: Comparand | undefined,
   { objectives, runtime }: ComparedSpec,
 ): NonNullable<Comparable<Comparand>["in_turn"]> {
-  const baseline = trials.find(({ strategy, state }) => strategy === null && state === "completed");
   const found = objectives.flatMap(({ metric }) => {
     const paired = metric === "latency_ms" ? undefined : metricOf(metric)?.ratio;
     const base = baseline && measuredRow(baseline.measurements, metric, runtime);

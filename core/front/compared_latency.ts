@@ -72,7 +72,9 @@ function formOf({ trial_id, measurements }: TimedTrial, { row }: Ratio): string 
 function grouped(sessions: readonly Session[]): Map<string, Session[]> {
   const groups = new Map<string, Session[]>();
   for (const session of sessions) {
-    groups.set(session.form, [...groups.get(session.form) ?? [], session]);
+    const group = groups.get(session.form);
+    if (group === undefined) groups.set(session.form, [session]);
+    else group.push(session);
   }
   return groups;
 }

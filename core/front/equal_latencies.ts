@@ -18,7 +18,7 @@ interface Form {
   readonly error: number;
   readonly sessions: number;
   /** Numbers of the trials that have it. */
-  readonly numbers: readonly number[];
+  readonly numbers: number[];
 }
 
 const ORIGINAL: Form = { name: "", log: 0, error: 0, sessions: 1, numbers: [] };
@@ -35,9 +35,12 @@ export function equalLatencies(
 ): Map<string, CountedLatency> {
   const counted = new Map<string, CountedLatency>();
   for (const group of groupsOf(formsOf(trials, latencies))) {
-    const ratio = group.includes(ORIGINAL) ? 1 : Math.exp(meanLog(group));
+    const equals = group[0] === ORIGINAL;
+    const ratio = equals ? 1 : Math.exp(meanLog(group));
+    const members = equals ? [] : membersOf(group);
     for (const form of group) {
-      if (form !== ORIGINAL) counted.set(form.name, { ratio, note: noteOf(form, group) });
+      if (form === ORIGINAL) continue;
+      counted.set(form.name, { ratio, note: equals ? asOriginal(form) : noteOf(form, members) });
     }
   }
   return new Map(trials.flatMap(({ trial_id }) => {
@@ -57,7 +60,8 @@ function formsOf(
     // The original is a form of its own; a ratio has an error, what sessions differ by if nothing else.
     if (found === undefined || found.ratio === null || !found.log_error) continue;
     const { form: name, ratio, log_error, sessions } = found;
-    const numbers = [...forms.get(name)?.numbers ?? [], number];
+    const numbers = forms.get(name)?.numbers ?? [];
+    numbers.push(number);
     forms.set(name, { name, log: Math.log(ratio), error: log_error, sessions, numbers });
   }
   return [...forms.values()].sort((a, b) => a.log - b.log);
@@ -91,14 +95,39 @@ export function equalitySaid(note: string | null): string | null {
   return at < 0 ? null : note!.slice(at);
 }
 
-function noteOf(form: Form, group: readonly Form[]): string {
-  const beside = "over the baseline of the same minutes" +
-    (form.sessions > 1 ? `, mean of ${form.sessions} sessions` : "");
-  const others = group.filter((one) => one !== form);
-  if (others.length === 0) return beside;
-  if (others.includes(ORIGINAL)) {
-    return `${beside}; ${NOT_TOLD_APART} the original's: it counts as equal`;
+/** A trial of a group, by its number. */
+interface Member {
+  readonly number: number;
+  readonly form: Form;
+}
+
+function membersOf(group: readonly Form[]): Member[] {
+  return group.flatMap((form) => form.numbers.map((number) => ({ number, form })))
+    .sort((a, b) => a.number - b.number);
+}
+
+function beside({ sessions }: Form): string {
+  const over = "over the baseline of the same minutes";
+  return sessions > 1 ? `${over}, mean of ${sessions} sessions` : over;
+}
+
+function asOriginal(form: Form): string {
+  return `${beside(form)}; ${NOT_TOLD_APART} the original's: it counts as equal`;
+}
+
+/** Names that a note gives at most: each of thousands would name all the others. */
+const MOST_NAMED = 12;
+
+function noteOf(form: Form, members: readonly Member[]): string {
+  const named: string[] = [];
+  for (const { number, form: other } of members) {
+    if (named.length === MOST_NAMED) break;
+    if (other !== form) named.push(trialName(number));
   }
-  const names = others.flatMap(({ numbers }) => numbers).sort((a, b) => a - b).map(trialName);
-  return `${beside}; ${NOT_TOLD_APART} that of ${names.join(", ")}: they count as equal`;
+  if (named.length === 0) return beside(form);
+  const left = members.length - form.numbers.length - named.length;
+  const more = left === 0 ? "" : ` and ${left} more`;
+  return `${beside(form)}; ${NOT_TOLD_APART} that of ${
+    named.join(", ")
+  }${more}: they count as equal`;
 }

@@ -67,6 +67,20 @@ Deno.test("of latencies that are not told apart, the rest decides", () => {
   assert.deepEqual([1, 2].map((number) => counted(apart, number).normalised), [0.4, 0.6]);
 });
 
+Deno.test("of many that are not told apart a note names the first: it stays short", () => {
+  const trials = Array.from({ length: 40 }, (_, i) => paired(i + 1, 0.5, 0.03, 5000));
+  const named = (numbers: number[]) =>
+    numbers.map((number) => `t${String(number).padStart(2, "0")}`).join(", ");
+  const second = named([1, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13]);
+  assert.match(
+    counted(trials, 2).note!,
+    new RegExp(`that of ${second} and 27 more: they count as equal$`),
+  );
+  const [three, all] = [trials.slice(0, 3), trials.slice(0, 13)];
+  assert.match(counted(three, 3).note!, /that of t01, t02: they count as equal$/);
+  assert.match(counted(all, 13).note!, / t12: they count as equal$/);
+});
+
 Deno.test("a chain of neighbours is cut where the fastest of them is told apart", () => {
   const ratios = [0.5, 0.54, 0.58, 0.62, 0.66];
   const trials = ratios.map((ratio, i) => paired(i + 1, ratio, 0.01, 5000));
