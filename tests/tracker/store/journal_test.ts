@@ -7,6 +7,7 @@ import { readJournal } from "../../../tracker/store/journal/reader.ts";
 import {
   encodeLine,
   type Entry,
+  firstFields,
   fromJson,
   toJson,
 } from "../../../tracker/store/journal/record_line.ts";
@@ -238,6 +239,21 @@ Deno.test("readJournal() passes over whole records of a type, not over damaged o
     assert.deepEqual(found.map(({ kind }) => kind), ["record", "record", "damaged"]);
     assert.deepEqual(recordsOf(found), studyRecords().slice(0, 2));
   }));
+
+Deno.test("firstFields() says what readEntry() would, or nothing", () => {
+  const opened = encodeLine(studyOpened());
+  const line = new Uint8Array([...opened, ...encodeLine(alert(1))]);
+  const { type, at } = studyOpened();
+  assert.deepEqual(firstFields(line), { type, at });
+  assert.deepEqual(firstFields(opened), { type, at });
+  // Each byte of the header and a hundred others, every cut: nothing, rather than something wrong.
+  for (let place = 0; place < opened.length - 1; place += place < 40 ? 1 : 17) {
+    const flipped = line.slice();
+    flipped[place]! ^= 1;
+    assert.equal(firstFields(flipped), null, `flipped at ${place}`);
+    assert.equal(firstFields(line.subarray(0, place)), null, `cut at ${place}`);
+  }
+});
 
 Deno.test("encodeLine() writes one line, whatever the text holds", () => {
   const line = encodeLine({ ...studyOpened(), study_id: "a\nb\r\u2028" } as JournalRecord);

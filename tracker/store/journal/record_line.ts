@@ -166,6 +166,28 @@ function isOfType(payload: Uint8Array, type: JournalRecord["type"]): boolean {
   return new TextDecoder().decode(payload.subarray(0, start.length)) === start;
 }
 
+const FIRST_FIELDS = /^\{"type":"([a-z_]+)","at":"([^"\\]+)"/;
+
+/**
+ * Type and time of the record that the bytes begin with, which its checksum alone vouches for: a tenth of
+ * the work of reading it. Null: it is not whole there, or of another version, and `readEntry` says more.
+ */
+export function firstFields(
+  bytes: Uint8Array,
+): { readonly type: JournalRecord["type"]; readonly at: string } | null {
+  const head = new TextDecoder().decode(bytes.subarray(0, MAX_HEADER));
+  const header = HEADER.exec(head.slice(0, head.indexOf(" ") + 19));
+  if (header === null || Number(header[1]) !== RECORD_VERSION) return null;
+  const start = header[0].length;
+  const end = start + parseInt(header[2]!, 16);
+  if (end >= bytes.length) return null;
+  const payload = bytes.subarray(start, end);
+  if (checksum(header[1]!, payload) !== parseInt(header[3]!, 16)) return null;
+  const found = FIRST_FIELDS.exec(new TextDecoder().decode(payload.subarray(0, 128)));
+  // What was written was checked against the schema before.
+  return found === null ? null : { type: found[1] as JournalRecord["type"], at: found[2]! };
+}
+
 /**
  * Reads the entry at `from`; `base` is the place of `bytes` in the file. Null: the bytes end before
  * the entry does. The checksum decides, not the newline: a flipped newline costs no record. Whole
