@@ -50,10 +50,10 @@ export async function readStudy(
   return { home, store_root: store.paths.root, records, view };
 }
 
-/** Of the methods that the bare script knows, so that it can repeat every trial. */
+/** Of the methods and in the runtime that the bare script knows, so that it can repeat every trial. */
 const DEMO = [
   ...["run", "--model", "demo", "--dataset", "demo", "--max-trials", "5", "--budget", "600s"],
-  ...["--methods", METHODS.join(","), "--yes"],
+  ...["--methods", METHODS.join(","), "--runtime", "openvino", "--yes"],
 ];
 /** The same line on the model that is trained in seconds: to try the benchmark itself. */
 const QUICK = ["run", "--model", "tiny", "--dataset", "tiny", "--max-trials", "3", "--yes"];

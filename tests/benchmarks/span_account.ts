@@ -1,7 +1,15 @@
 import type { JournalRecord, Span, Trial } from "../../core/mod.ts";
 
 /** What a process of a trial did, told by the spans that only it has. */
-export type StageKind = "apply" | "verify" | "evaluate" | "prove" | "speed" | "export" | "broken";
+export type StageKind =
+  | "apply"
+  | "verify"
+  | "evaluate"
+  | "prove"
+  | "speed"
+  | "export"
+  | "make"
+  | "broken";
 
 export interface StageSpans {
   readonly stage: StageKind;
@@ -19,6 +27,8 @@ const SIGNS: readonly (readonly [string, StageKind])[] = [
   ["quantize", "apply"],
   ["write", "apply"],
   ["read", "apply"],
+  ["write_gguf", "make"],
+  ["logits", "prove"],
 ];
 
 /** A trial's spans by the process that they were spent in: each process begins with `start`. */
@@ -97,7 +107,7 @@ export function accountOf(records: readonly JournalRecord[], trials: readonly Tr
   const verification = secondsOf(of("verify", "prove"));
   const exported = secondsOf(of("export"));
   const named = stages.filter(({ stage }) =>
-    ["apply", "evaluate", "speed", "broken"].includes(stage)
+    ["apply", "evaluate", "speed", "make", "broken"].includes(stage)
   )
     .flatMap(({ stage, spans }) =>
       spans.map((span) => ({ ...span, name: `${stage}: ${span.name}` }))

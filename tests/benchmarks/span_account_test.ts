@@ -46,6 +46,11 @@ Deno.test("stagesOf() tells the processes of a trial apart by what only they do"
     "prove",
     "speed",
   ]);
+  const [made, proved] = stagesOf([
+    ...[span("start", 1), span("write_gguf", 4)],
+    ...[span("start", 1), span("logits", 3, true)],
+  ]);
+  assert.deepEqual([made!.stage, proved!.stage], ["make", "prove"]);
   assert.ok(stages.every(({ spans }) => spans.every(({ name }) => name !== "loop")));
 });
 
