@@ -19,7 +19,10 @@ const OTHER_BLOCKS: Readonly<Record<string, readonly Role[]>> = {
   PhiForCausalLM: ["q", "k", "v", "o", "up", "down"],
   Starcoder2ForCausalLM: ["q", "k", "v", "o", "up", "down"],
 };
-const USUAL_BLOCK: readonly Role[] = ["q", "k", "v", "o", "gate", "up", "down"];
+const ATTENTION: readonly Role[] = ["q", "k", "v", "o"];
+const USUAL_BLOCK: readonly Role[] = [...ATTENTION, "gate", "up", "down"];
+/** Of whose mixtures each block has an expert that every token is sent to, besides. */
+const SHARED_EXPERT = "Qwen2MoeForCausalLM";
 /** Whose `up` holds the gate too. */
 const GATED_UP = "Phi3ForCausalLM";
 
@@ -39,6 +42,8 @@ interface Mix {
   /** Without an importance matrix, and with one; these go before `roles`. */
   readonly unweighted?: Partial<Record<Role, Given>>;
   readonly weighted?: Partial<Record<Role, Given>>;
+  /** With eight experts, as Mixtral has; these go before all others. Its keys and values are Q8_0. */
+  readonly eight?: Partial<Record<Role, Given>>;
   /** Of values that four heads of queries or more share. */
   readonly shared?: BlockKind;
   /** Of the head; absent: Q6_K. */
@@ -50,14 +55,20 @@ interface Mix {
 const spread = (kind: BlockKind): Given => ({ at: ["spread", kind] });
 const firstEighth = (kind: BlockKind): Given => ({ at: ["first_eighth", kind] });
 
+/** Beside eight experts the output of attention takes little. */
+const RAISED = { o: { kind: "Q5_K" } } as const;
+const EIGHT_EXPERTS = 8;
+
 const MIXES = {
   Q2_K_S: { kind: "Q2_K", roles: { down: firstEighth("Q4_K") }, shared: "Q4_K" },
   Q2_K: {
+    eight: RAISED,
     kind: "Q2_K",
     roles: { v: { kind: "Q3_K" }, o: { kind: "Q3_K" }, down: { kind: "Q3_K" } },
     shared: "Q4_K",
   },
   IQ3_XXS: {
+    eight: RAISED,
     kind: "IQ3_XXS",
     roles: { q: { kind: "IQ2_S" }, k: { kind: "IQ2_S" }, o: { kind: "IQ3_S" } },
     unweighted: { v: { kind: "IQ3_S" }, down: { kind: "Q3_K", at: ["first_eighth", "Q4_K"] } },
@@ -66,6 +77,7 @@ const MIXES = {
     embedding: "IQ3_S",
   },
   IQ3_XS: {
+    eight: RAISED,
     kind: "IQ3_S",
     roles: {
       q: { kind: "IQ3_XXS" },
@@ -75,13 +87,15 @@ const MIXES = {
     },
     shared: "Q4_K",
   },
-  IQ3_S: { kind: "IQ3_S", shared: "Q4_K" },
+  IQ3_S: { kind: "IQ3_S", shared: "Q4_K", eight: RAISED },
   IQ3_M: {
+    eight: { ...RAISED, down: spread("Q4_K") },
     kind: "IQ3_S",
     roles: { v: { kind: "Q4_K" }, o: { kind: "Q4_K" }, down: firstEighth("Q4_K") },
   },
-  Q3_K_S: { kind: "Q3_K" },
+  Q3_K_S: { kind: "Q3_K", eight: RAISED },
   Q3_K_M: {
+    eight: RAISED,
     kind: "Q3_K",
     roles: {
       v: { kind: "Q4_K", at: ["first_two", "Q5_K"] },
@@ -90,14 +104,29 @@ const MIXES = {
     },
   },
   Q3_K_L: {
+    eight: { o: { kind: "Q3_K" } },
     kind: "Q3_K",
     roles: { v: { kind: "Q5_K" }, o: { kind: "Q5_K" }, down: { kind: "Q5_K" } },
   },
-  IQ4_XS: { kind: "IQ4_XS", unweighted: { down: firstEighth("Q5_K") }, shared: "Q5_K" },
-  IQ4_NL: { kind: "IQ4_NL", unweighted: { down: firstEighth("Q5_K") }, shared: "Q5_K" },
+  IQ4_XS: {
+    kind: "IQ4_XS",
+    unweighted: { down: firstEighth("Q5_K") },
+    shared: "Q5_K",
+    eight: RAISED,
+  },
+  IQ4_NL: {
+    kind: "IQ4_NL",
+    unweighted: { down: firstEighth("Q5_K") },
+    shared: "Q5_K",
+    eight: RAISED,
+  },
   Q4_0: { kind: "Q4_0", weighted: { down: firstEighth("Q4_1") } },
-  Q4_K_S: { kind: "Q4_K", roles: { v: { at: ["first_four", "Q5_K"] }, down: firstEighth("Q5_K") } },
-  Q4_K_M: { kind: "Q4_K", roles: { v: spread("Q6_K"), down: spread("Q6_K") } },
+  Q4_K_S: {
+    kind: "Q4_K",
+    roles: { v: { at: ["first_four", "Q5_K"] }, down: firstEighth("Q5_K") },
+    eight: RAISED,
+  },
+  Q4_K_M: { kind: "Q4_K", roles: { v: spread("Q6_K"), down: spread("Q6_K") }, eight: RAISED },
   Q5_0: { kind: "Q5_0", weighted: { down: firstEighth("Q5_1") } },
   Q5_K_S: { kind: "Q5_K" },
   Q5_K_M: { kind: "Q5_K", roles: { v: spread("Q6_K"), down: spread("Q6_K") } },
@@ -153,11 +182,44 @@ function fitting(kind: BlockKind, columns: number): BlockKind {
   return columns % blockWeights(kind) === 0 ? kind : INSTEAD[kind] ?? kind;
 }
 
-/** (out, in) of the matrices of a block, by role, in the model's order. */
-export function roleShapes({ model }: Facts): Partial<Record<Role, readonly [number, number]>> {
+/** Matrices of a block that a file holds as one tensor: one, or that of each expert. */
+interface BlockTensor {
+  readonly role: Role;
+  readonly rows: number;
+  readonly columns: number;
+  readonly matrices: number;
+}
+
+/** How many experts a block has, and how wide they are; none: null. */
+function expertsOf({ model }: Facts): { count: number; wide: number } | null {
+  const { expert_parameters = 0, hidden_size: hidden, layers, linear_shapes } = model;
+  if (expert_parameters === 0) return null;
+  for (const { out_features, in_features: wide, count } of linear_shapes) {
+    // A third of them turn back to the model's width; others of their shape may be among them.
+    const matrices = expert_parameters / (3 * hidden * wide);
+    if (
+      out_features === hidden && matrices <= count && matrices > layers && matrices % layers === 0
+    ) {
+      return { count: matrices / layers, wide };
+    }
+  }
+  return null;
+}
+
+function gated(hidden: number, wide: number, matrices = 1): BlockTensor[] {
+  return [
+    { role: "gate", rows: wide, columns: hidden, matrices },
+    { role: "up", rows: wide, columns: hidden, matrices },
+    { role: "down", rows: hidden, columns: wide, matrices },
+  ];
+}
+
+/** The tensors of a block in the model's order; of a mixture its experts', then the shared one's. */
+export function blockTensors(facts: Facts): BlockTensor[] {
+  const { model } = facts;
   const { hidden_size: hidden, intermediate_size: wide, heads, kv_heads, architecture } = model;
   const width = model.head_dim ?? hidden / heads;
-  const all: Record<Role, readonly [number, number]> = {
+  const shapes: Record<Role, readonly [number, number]> = {
     q: [heads * width, hidden],
     k: [kv_heads * width, hidden],
     v: [kv_heads * width, hidden],
@@ -167,21 +229,37 @@ export function roleShapes({ model }: Facts): Partial<Record<Role, readonly [num
     up: [architecture === GATED_UP ? 2 * wide : wide, hidden],
     down: [hidden, wide],
   };
-  const roles = OTHER_BLOCKS[architecture] ?? USUAL_BLOCK;
-  return Object.fromEntries(roles.map((role) => [role, all[role]]));
+  const tensor = (role: Role): BlockTensor => {
+    const [rows, columns] = shapes[role];
+    return { role, rows, columns, matrices: 1 };
+  };
+  const experts = expertsOf(facts);
+  if (experts === null) return (OTHER_BLOCKS[architecture] ?? USUAL_BLOCK).map(tensor);
+  const own = [...ATTENTION.map(tensor), ...gated(hidden, experts.wide, experts.count)];
+  if (architecture !== SHARED_EXPERT) return own;
+  const left = model.linear_parameters / model.layers - weightsOf(own);
+  return [...own, ...gated(hidden, left / (3 * hidden))];
 }
 
-/** A linear matrix as it will be stored. */
+/** Weights of a block's tensors. */
+export function weightsOf(tensors: readonly BlockTensor[]): number {
+  return tensors.reduce((sum, { rows, columns, matrices }) => sum + rows * columns * matrices, 0);
+}
+
+/** A tensor of linear matrices as it will be stored. */
 interface Quantized {
   readonly role: Role;
   readonly kind: BlockKind;
+  /** Of each of its matrices. */
   readonly weights: number;
+  readonly matrices: number;
 }
 
-/** What an assignment gives each linear layer, in the model's order; null: it does not give each one. */
+/** What an assignment gives each linear layer of a model without experts, in the model's order; null: it
+ * does not give each one. */
 export function assignedKinds(assignment: string, facts: Facts): Quantized[] | null {
-  const shapes = Object.entries(roleShapes(facts));
-  const count = shapes.length * facts.model.layers;
+  const tensors = blockTensors(facts);
+  const count = tensors.length * facts.model.layers;
   const kinds = new Map<number, BlockKind>();
   for (const part of assignment.split(" ")) {
     const [kind, places = ""] = part.split("=");
@@ -197,16 +275,12 @@ export function assignedKinds(assignment: string, facts: Facts): Quantized[] | n
   }
   if (kinds.size !== count) return null;
   return Array.from({ length: count }, (_, at) => {
-    const [role, [rows, columns]] = shapes[at % shapes.length]!;
-    return {
-      role: role as Role,
-      kind: fitting(kinds.get(at)!, columns),
-      weights: rows * columns,
-    };
+    const { role, rows, columns } = tensors[at % tensors.length]!;
+    return { role, kind: fitting(kinds.get(at)!, columns), weights: rows * columns, matrices: 1 };
   });
 }
 
-/** The kind of every linear matrix by a mix, with its weights. */
+/** The kind of every tensor of linear matrices by a mix, with its weights. */
 export function linearKinds(
   name: MixName,
   importance: boolean,
@@ -215,20 +289,22 @@ export function linearKinds(
   const mix: Mix = MIXES[name];
   const { layers, heads, kv_heads } = facts.model;
   const first = importance ? mix.weighted : mix.unweighted;
+  const eight = expertsOf(facts)?.count === EIGHT_EXPERTS;
   const kindOf = (own: Role, layer: number): BlockKind => {
     const role = own === "qkv" ? "v" : own; // the quantizer takes the three in one for values
-    const given = first?.[role] ?? mix.roles?.[role] ?? {};
+    if (eight && (role === "k" || role === "v")) return "Q8_0";
+    const given = (eight ? mix.eight?.[role] : undefined) ?? first?.[role] ?? mix.roles?.[role] ??
+      {};
     const shared = role === "v" && heads / kv_heads >= 4 ? mix.shared : undefined;
     const placed = given.at !== undefined && isAt(given.at[0], layer, layers) ? given.at[1] : null;
     const kind = shared ?? placed ?? given.kind ?? mix.kind;
     const large = role === "v" && layers === LARGE_LAYERS && (kind === "Q3_K" || kind === "Q4_K");
     return large ? "Q5_K" : kind;
   };
-  return Object.entries(roleShapes(facts)).flatMap(([role, [rows, columns]]) =>
+  return blockTensors(facts).flatMap(({ role, rows, columns, matrices }) =>
     Array.from({ length: layers }, (_, layer) => ({
-      role: role as Role,
-      kind: fitting(kindOf(role as Role, layer), columns),
-      weights: rows * columns,
+      ...{ role, weights: rows * columns, matrices },
+      kind: fitting(kindOf(role, layer), columns),
     }))
   );
 }

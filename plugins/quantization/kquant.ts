@@ -20,13 +20,14 @@ import {
 import { dividesRows, linearRows, modelMemory, packsLinearLayers, roundsOnce } from "./_groups.ts";
 import {
   assignedKinds,
+  blockTensors,
   embeddingKind,
   headKind,
   linearKinds,
   MIX_NAMES,
   type MixName,
   needsImportance,
-  roleShapes,
+  weightsOf,
 } from "../forms/_ggml_mixes.ts";
 import { calibrationWindows } from "./_linear.ts";
 
@@ -81,7 +82,10 @@ function kindsOf({ block_mix: mix, assignment, importance }: KquantParams, facts
 /** Bytes of the linear layers, and of embedding and head. */
 function bytesOf(params: KquantParams, facts: Facts): { linear: number; embedding: number } {
   const kinds = kindsOf(params, facts);
-  const linear = kinds.reduce((sum, { kind, weights }) => sum + matrixBytes(kind, weights), 0);
+  const linear = kinds.reduce(
+    (sum, { kind, weights, matrices }) => sum + matrices * matrixBytes(kind, weights),
+    0,
+  );
   const outer = outerKinds(params, facts);
   const weights = facts.model.embedding_parameters / outer.length;
   const kept = weightBytes(facts.model).embedding / outer.length;
@@ -114,11 +118,9 @@ function supports(facts: Facts): Support {
   const { layers, linear_parameters } = facts.model;
   const written = isWritten(facts);
   if (!written.ok) return written;
-  const weights = Object.values(roleShapes(facts)).reduce(
-    (sum, [rows, into]) => sum + rows * into,
-    0,
-  );
-  if (weights * layers === linear_parameters) return { ok: true };
+  const tensors = blockTensors(facts);
+  const whole = tensors.every(({ rows, columns }) => Number.isInteger(rows * columns));
+  if (whole && weightsOf(tensors) * layers === linear_parameters) return { ok: true };
   return { ok: false, reason: "the model's blocks are not alike, as llama.cpp has them" };
 }
 
@@ -126,9 +128,14 @@ function accepts(params: KquantParams, facts: Facts): Support {
   const divides = dividesRows(BLOCK, [...linearRows(facts), facts.model.hidden_size]);
   if (!divides.ok) return divides;
   const { block_mix: mix, assignment, importance } = params;
-  const roles = Object.keys(roleShapes(facts)).length;
+  const tensors = blockTensors(facts);
+  if (assignment !== "none" && tensors.some(({ matrices }) => matrices > 1)) {
+    const reason =
+      "an assignment gives single layers their kinds, and experts share one: take kinds_by";
+    return { ok: false, reason };
+  }
   if (assignment !== "none" && assignedKinds(assignment, facts) === null) {
-    const last = roles * facts.model.layers - 1;
+    const last = tensors.length * facts.model.layers - 1;
     const reason = `its assignment does not give each of the layers 0-${last} one of llama.cpp's ` +
       "kinds, such as Q4_K=0-9 Q6_K=10-20";
     return { ok: false, reason };

@@ -3,13 +3,13 @@ import { checkMethod, type Facts, totalBytes } from "../../core/mod.ts";
 import { matrixBytes } from "../../plugins/forms/ggml.ts";
 import kquant from "../../plugins/quantization/kquant.ts";
 import {
+  blockTensors,
   embeddingKind,
   headKind,
   linearKinds,
   MIX_NAMES,
   type MixName,
   needsImportance,
-  roleShapes,
 } from "../../plugins/forms/_ggml_mixes.ts";
 import llama from "../../plugins/runtimes/llama.cpp.ts";
 import openvino from "../../plugins/runtimes/openvino.ts";
@@ -35,31 +35,42 @@ const WRITTEN = golden.written.map((line) => {
   return { model: model as Name, mix: mix as MixName, importance: weighted === "weighted", kinds };
 });
 
+interface GoldenModel {
+  readonly architecture?: string;
+  readonly hidden_size: number;
+  readonly intermediate_size: number;
+  readonly heads: number;
+  readonly kv_heads: number;
+  readonly tied_embeddings: boolean;
+  readonly layers: number;
+  readonly vocabulary: number;
+  /** Of a mixture: the shapes of a block, (out, in, matrices), and the weights of its experts. */
+  readonly experts?: { readonly shapes: readonly number[][]; readonly parameters: number };
+}
+
 function factsOf(name: Name): Facts {
-  const given = golden.models[name];
+  const { experts, architecture = "LlamaForCausalLM", ...given }: GoldenModel = golden.models[name];
   const { hidden_size: hidden, heads, layers } = given;
-  const architecture = "architecture" in given ? given.architecture : "LlamaForCausalLM";
-  const shapes = Object.values(
-    roleShapes({
-      ...smallFacts(),
-      model: { ...smallFacts().model, ...given, architecture, head_dim: hidden / heads },
-    }),
-  );
-  const embedding = hidden * given.vocabulary;
   const facts = smallFacts();
-  const linear_shapes = shapes.map(([out_features, in_features]) => ({
-    ...{ out_features, in_features, count: layers },
+  const embedding = hidden * given.vocabulary;
+  const model = { ...facts.model, ...given, architecture, head_dim: hidden / heads };
+  const shapes = experts?.shapes ??
+    blockTensors({ ...facts, model }).map(({ rows, columns }) => [rows, columns, 1]);
+  const linear_shapes = shapes.map(([out_features, in_features, count]) => ({
+    ...{ out_features: out_features!, in_features: in_features!, count: count! * layers },
   }));
-  const linear_parameters = shapes.reduce((sum, [rows, into]) => sum + layers * rows * into, 0);
+  const linear_parameters = linear_shapes.reduce(
+    (sum, { out_features, in_features, count }) => sum + out_features * in_features * count,
+    0,
+  );
+  const expert_parameters = layers * (experts?.parameters ?? 0);
   const embedding_parameters = embedding * (given.tied_embeddings ? 1 : 2);
   return {
     ...facts,
     tools: ["llama_cpp"],
     model: {
-      ...facts.model,
-      ...given,
-      ...{ architecture, head_dim: hidden / heads, linear_shapes },
-      ...{ linear_parameters, embedding_parameters, grid: null },
+      ...model,
+      ...{ linear_shapes, linear_parameters, expert_parameters, embedding_parameters, grid: null },
       parameters: linear_parameters + embedding_parameters,
     },
   };
@@ -180,4 +191,16 @@ Deno.test("an assignment gives every layer its kind, by the model's order", () =
     facts,
   );
   assert.match(weighted.ok ? "" : weighted.reason, /this assignment with an importance matrix/);
+});
+
+Deno.test("the experts of a block are one tensor: no assignment gives each its kind", () => {
+  const facts = factsOf("g");
+  assert.deepEqual(kquant.supports(facts), { ok: true });
+  const { model } = kquant.leaves({ ...params, block_mix: "Q8_0" }, facts);
+  const [square, narrow] = [matrixBytes("Q8_0", 256 * 256), matrixBytes("Q8_0", 128 * 256)];
+  assert.equal(model.weight_bytes?.linear, 9 * (26 * square + 2 * narrow));
+  const refused = kquant.accepts({ ...params, assignment: "Q6_K=0-62" }, facts);
+  assert.match(refused.ok ? "" : refused.reason, /experts share one: take kinds_by/);
+  const odd = { ...facts, model: { ...facts.model, linear_parameters: 7 } };
+  assert.match(JSON.stringify(kquant.supports(odd)), /blocks are not alike/);
 });

@@ -34,6 +34,7 @@ from pare_backends.checkpoint.forms.ggml import BLOCK_KINDS
 from pare_backends.failures import CallFailure
 from pare_backends.methods.context import Context
 from pare_backends.models.layout import layout_of
+from pare_backends.models.tiny import write_tokenizer
 from pare_backends.progress import silent_report
 from pare_backends.quantization import kquant
 from pare_backends.quantization.head import LOOKUPS
@@ -81,14 +82,20 @@ def other_model(architecture: str) -> Path:
 
     four_bit_model(architecture)
     directory = folder() / f"{architecture}-floats"
+    write_tokenizer(directory)
     ids = np.random.default_rng(0).integers(0, 320, (4, 32)).astype(np.int32)
     save_file({"input_ids": ids}, str(directory / "windows.st"))
     return directory
 
 
 @pytest.mark.parametrize("kinds_by", ["mix", "fisher"])
-@pytest.mark.parametrize("architecture", ["GPT2LMHeadModel", "GPTNeoXForCausalLM"])
-def test_layers_that_lie_turned_or_fused_become_blocks(architecture: str, kinds_by: str) -> None:
+@pytest.mark.parametrize(
+    ("architecture", "count"),
+    [("GPT2LMHeadModel", 8), ("GPTNeoXForCausalLM", 8), ("Qwen2MoeForCausalLM", 38)],
+)
+def test_layers_that_lie_turned_or_together_become_blocks(
+    architecture: str, count: int, kinds_by: str
+) -> None:
     """Near the original, whose rows and columns nothing has swapped; the same once read again."""
     directory = other_model(architecture)
     context = context_of(directory, interpreter())
@@ -96,7 +103,7 @@ def test_layers_that_lie_turned_or_fused_become_blocks(architecture: str, kinds_
     checkpoint = kquant.apply(source, params("Q8_0", kinds_by=kinds_by), context)
     again = read(kept(checkpoint, f"{architecture}-{kinds_by}"))
     layers = context.layout.linear
-    assert len(layers) == 8 and set(layers) <= set(again.stored)
+    assert len(layers) == count and set(layers) <= set(again.stored)
     for layer in layers:
         own, wanted = again.weight(layer), source.weight(layer)
         assert own.shape == wanted.shape

@@ -114,17 +114,18 @@ def spent_better(
             tried[layer][tensor.kind] = tensor
     decisions, before = [], 0.0
     with context.report.span("score"):
-        for layer in linear:
-            weights = context.matrix(checkpoint, layer)
-            rises = {
-                kind: rise(weights, tensor, fisher[layer]) for kind, tensor in tried[layer].items()
-            }
-            before += rises[made[layer].kind]
-            options = [
-                Option(kind, tensor.formula_bytes(), rises[kind])
-                for kind, tensor in tried[layer].items()
-            ]
-            decisions.append(Decision((layer,), tuple(options)))
+        # Experts that lie in one tensor have one kind.
+        for layers in file.in_one_tensor(linear):
+            rises = dict.fromkeys(tried[layers[0]], 0.0)
+            octets = dict.fromkeys(rises, 0)
+            for layer in layers:
+                weights = context.matrix(checkpoint, layer)
+                for kind, tensor in tried[layer].items():
+                    rises[kind] += rise(weights, tensor, fisher[layer])
+                    octets[kind] += tensor.formula_bytes()
+            before += rises[made[layers[0]].kind]
+            options = [Option(kind, octets[kind], rises[kind]) for kind in rises]
+            decisions.append(Decision(tuple(layers), tuple(options)))
     budget = sum(made[layer].formula_bytes() for layer in linear)
     with context.report.span("solve"):
         chosen = best_mix(decisions, budget)
@@ -136,7 +137,9 @@ def spent_better(
         f" by {before:.4g} with the mix's own kinds in as many bytes"
     )
     return {
-        layer: tried[layer][option.format] for layer, option in zip(linear, chosen, strict=True)
+        layer: tried[layer][option.format]
+        for decision, option in zip(decisions, chosen, strict=True)
+        for layer in decision.layers
     }
 
 

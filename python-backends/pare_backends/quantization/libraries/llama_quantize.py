@@ -48,6 +48,11 @@ class FloatFile:
     report: Report
     transposed: frozenset[str]  # layers that the checkpoint holds as (in, out)
 
+    def in_one_tensor(self, layers: Sequence[str]) -> list[list[str]]:
+        """The layers by the tensors of the file that hold them."""
+        named = {layer: self.layout.name(f"{layer}.weight") for layer in layers}
+        return list(in_one_tensor(named).values())
+
     def quantize(self, layers: Sequence[str], wanted: Wanted) -> dict[str, GgmlTensor]:
         """The blocks of these layers; those that llama.cpp left in floats are not among them.
 
@@ -109,11 +114,27 @@ def importance_file(
     if not importance:
         return None
     path = folder / "importance.npz"
-    arrays: dict[str, Any] = {
-        name: importance[layer] for layer, name in named.items() if layer in importance
-    }
+    arrays: dict[str, Any] = {}
+    for name, layers in in_one_tensor(named).items():
+        known = [importance[layer] for layer in layers if layer in importance]
+        if known:
+            # An expert that no token was sent to weighs its columns as the others do on average.
+            usual = np.mean(known, axis=0)
+            arrays[name] = np.concatenate([importance.get(layer, usual) for layer in layers])
     np.savez(path, **arrays)
     return str(path)
+
+
+def in_one_tensor(named: Mapping[str, str]) -> dict[str, list[str]]:
+    """The layers of each tensor of the file: one, or all experts' in the order of the experts."""
+    expert_of = writer_of("gguf", "gguf_layout").expert_of
+    found: dict[str, list[str]] = {}
+    for layer, name in named.items():
+        found.setdefault(name, []).append(layer)
+    return {
+        name: sorted(layers, key=lambda layer: int(expert_of(f"{layer}.weight")))
+        for name, layers in found.items()
+    }
 
 
 def run_program(python: str, folder: Path, report: Report) -> None:
@@ -153,7 +174,9 @@ def read_blocks(path: Path, layout: Any, named: Mapping[str, str]) -> dict[str, 
         kind = tensor.tensor_type.name
         if kind not in BLOCK_KINDS:
             continue
-        blocks = np.array(tensor.data)  # a copy: the file goes
+        expert = writer_of("gguf", "gguf_layout").expert_of(f"{layer}.weight")
+        own = tensor.data if expert < 0 else tensor.data[expert]
+        blocks = np.array(own)  # a copy: the file goes
         order = layout.row_order(f"{layer}.weight", len(blocks))
         if order is not None:
             blocks = np.ascontiguousarray(blocks[np.argsort(order)])
