@@ -163,7 +163,7 @@ def input_squares(
     """The mean square of every layer's input columns over these windows, as llama.cpp's matrix.
 
     An embedding that is the head too is looked up besides, where all columns weigh alike: that is
-    added as head.py has it. An embedding alone has none.
+    added as head.py has it. An embedding alone has none, nor has an expert that saw no token.
     windows: (n, tokens) int64; returns: (in,) float32 by layer
     """
     import torch
@@ -194,7 +194,11 @@ def input_squares(
     finally:
         for handle in handles:
             handle.remove()
-    found = {layer: (total / tokens[layer]).cpu().numpy() for layer, total in sums.items()}
+    found = {
+        layer: (total / tokens[layer]).cpu().numpy()
+        for layer, total in sums.items()
+        if tokens[layer] > 0
+    }
     if layout.head is None and layout.embedding in found:
         found[layout.embedding] += LOOKUPS * found[layout.embedding].mean()
     return found
