@@ -86,12 +86,15 @@ export type Remedy = typeof REMEDIES[number];
 const at = z.iso.datetime().describe("when it was appended");
 const of_job = { at, job_id: JobId };
 const of_attempt = { ...of_job, attempt: z.int().positive() };
+/** By the clock of an attempt's own machine: whoever writes it down may come hours later. */
+const own_moment = z.iso.datetime().optional();
 
 /** `lost`: its holder is gone without a result. `refused`: the engine will never run it. `withdrawn`:
  * it was taken back before it began. */
 const AttemptEnded = z.strictObject({
   type: z.literal("attempt_ended"),
   ...of_attempt,
+  ended: own_moment.describe("when it was over; absent: as it was appended"),
   how: z.enum(ENDS),
   code: z.int().nullable().describe("of its process; null: it told none"),
   reason: Reason,
@@ -188,7 +191,11 @@ export const JobEvent = z.discriminatedUnion("type", [
     ...of_attempt,
     handle: z.string().min(1).describe("the engine's own name of it"),
   }),
-  z.strictObject({ type: z.literal("attempt_began"), ...of_attempt }),
+  z.strictObject({
+    type: z.literal("attempt_began"),
+    ...of_attempt,
+    began: own_moment.describe("when its program began; absent: as it was appended"),
+  }),
   z.strictObject({
     type: z.literal("save_asked"),
     ...of_attempt,

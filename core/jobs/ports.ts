@@ -37,6 +37,10 @@ export interface AttemptSeen {
   readonly lease: "none" | "fresh" | "stale" | "closed";
   /** Share that is done, from 0 to 1; null: it told none. */
   readonly progress: number | null;
+  /** When its program began, in milliseconds by its machine's clock; absent: nobody knows. */
+  readonly began?: number;
+  /** When it was over, or of one that is gone when it was last alive, by that clock; absent: nobody knows. */
+  readonly ended?: number;
 }
 
 export interface AttemptKey {

@@ -198,7 +198,7 @@ function endAttempt(queue: Draft<Queue>, event: AttemptEnded): void {
   const [job, attempt] = openAttempt(queue, event) ?? [];
   if (job === undefined || attempt === undefined) return;
   const { how, code, reason, seconds, left_behind, not_before } = event;
-  const ended = Date.parse(event.at);
+  const ended = Date.parse(event.ended ?? event.at);
   attempt.ended = ended;
   attempt.how = how;
   attempt.code = code;
@@ -312,7 +312,7 @@ const CHANGES: {
   attempt_began(queue, event) {
     const [job, attempt] = openAttempt(queue, event) ?? [];
     if (job === undefined || attempt === undefined || attempt.began !== null) return;
-    attempt.began = Date.parse(event.at);
+    attempt.began = Date.parse(event.began ?? event.at);
     if (job.state === "submitted") job.state = "running";
   },
   save_asked: askSave,

@@ -59,6 +59,11 @@ function iso(time: number): string {
   return new Date(time).toISOString();
 }
 
+/** A moment by a machine's own clock, which may be wrong: not before what it follows, nor later than it is seen. */
+function moment(own: number | undefined, after: number, now: number): number {
+  return Math.max(after, Math.min(own ?? now, now));
+}
+
 /** A further attempt later, or the job's failure after too many. */
 function again(
   job: Job,
@@ -104,7 +109,8 @@ function endWithoutResult(
   { files, engine }: SeenAttempt,
   now: number,
 ): Ending {
-  const seconds = attempt.began === null ? 0 : (now - attempt.began) / 1000;
+  const { began } = attempt;
+  const seconds = began === null ? 0 : (moment(files.ended, began, now) - began) / 1000;
   const code = engine?.state === "ended" ? engine.code : null;
   const ending = { code, seconds, not_before: null };
   const { stop } = attempt;
@@ -130,12 +136,13 @@ function endWithoutResult(
 
 /** What an attempt's folder makes of it. */
 function settleAttempt(job: Job, attempt: JobAttempt, seen: SeenAttempt, now: number): JobEvent[] {
-  const { files: { result, lease }, engine } = seen;
+  const { files: { result, lease, began: own_began, ended }, engine } = seen;
   const open = result === null && (lease === "fresh" || lease === "none");
   if (open && (lease === "none" || attempt.began !== null)) return [];
   const key = { at: iso(now), job_id: job.job_id, attempt: attempt.number };
+  const start = attempt.began ?? moment(own_began, attempt.planned, now);
   const began: JobEvent[] = attempt.began === null && (lease === "fresh" || result !== null)
-    ? [{ type: "attempt_began", ...key }]
+    ? [{ type: "attempt_began", ...key, began: iso(start) }]
     : [];
   if (open) return began;
   const ending = result === null
@@ -143,7 +150,8 @@ function settleAttempt(job: Job, attempt: JobAttempt, seen: SeenAttempt, now: nu
     : endByResult(job, attempt, result, now);
   const alive = engine === null || engine.state === "queued" || engine.state === "running";
   const left_behind = result === null && alive; // without a handle, too: its answer may have been lost
-  return [...began, { type: "attempt_ended", ...key, left_behind, ...ending }];
+  const over = iso(moment(ended, start, now));
+  return [...began, { type: "attempt_ended", ...key, ended: over, left_behind, ...ending }];
 }
 
 function sameSlots(a: Slots, b: Slots): boolean {

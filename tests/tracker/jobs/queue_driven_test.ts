@@ -88,11 +88,18 @@ Deno.test("without its driver a job goes on, and the next driver takes its resul
     assert.equal(job(slow).state, "running");
     Deno.kill(readLease(attemptFolder(paths, slow, 1))!.pid, "SIGTERM"); // as a machine that goes down
     await until("its result is there", () => endOf(attemptFolder(paths, slow, 1)) !== null, 60_000);
+    const over = Date.now();
     const { state, progress_said, ends_at } = saidOf();
     assert.deepEqual([state, ends_at], ["running", null]);
     assert.match(progress_said!, /it has ended, as the next who runs the queue writes down/);
     const again = await drive(async () => {
       await until("it waits", () => job(slow).state === "waiting", 60_000);
     });
-    assert.equal(again.jobs.get(slow)!.attempts[0]!.how, "saved");
+    const attempt = again.jobs.get(slow)!.attempts[0]!;
+    assert.equal(attempt.how, "saved");
+    // Its own end, and not the moment at which the second driver wrote it down.
+    assert.ok(
+      attempt.began! <= attempt.ended! && attempt.ended! <= over,
+      `${attempt.ended} ${over}`,
+    );
   }));

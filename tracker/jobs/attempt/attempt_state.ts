@@ -5,7 +5,7 @@ import { logTail } from "../../../python-backends/child/log_tail.ts";
 import { lostWords } from "../../../python-backends/lost_card.ts";
 import { isAlive } from "../../../python-backends/process_owner.ts";
 import { attemptPaths, readResult, type Written } from "./attempt_folder.ts";
-import { isClosed, livesHere, readLease } from "./lease.ts";
+import { isClosed, leaseRenewed, livesHere, readLease } from "./lease.ts";
 import { endRemains } from "./remains.ts";
 
 /** What an attempt's own files say of its end, whatever its engine knows; null: nothing yet. */
@@ -62,5 +62,10 @@ export function seenAttempt(
 ): AttemptSeen {
   const lease = leases(folder);
   const written = readResult(folder); // last: it may have ended meanwhile
-  return { lease, result: written === null ? null : resultOf(folder, written), progress: null };
+  const result = written === null ? null : resultOf(folder, written);
+  const began = Date.parse(readLease(folder)?.since ?? "");
+  if (Number.isNaN(began)) return { lease, result, progress: null };
+  if (written === null && lease !== "stale") return { lease, result, progress: null, began };
+  const ended = written === null ? leaseRenewed(folder) : began + 1000 * written.seconds;
+  return { lease, result, progress: null, began, ended: ended ?? began };
 }

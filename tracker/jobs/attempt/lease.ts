@@ -93,6 +93,15 @@ export function readLease(folder: string): Lease | null {
   return isClosed(folder) ? null : readWhole<Lease>(attemptPaths(folder).lease);
 }
 
+/** When an attempt's holder last showed that it lives, in milliseconds; null: nobody took it. */
+export function leaseRenewed(folder: string): number | null {
+  try {
+    return statSync(attemptPaths(folder).lease).mtimeMs;
+  } catch {
+    return null;
+  }
+}
+
 /** Whether a lease's process or anything that it started lives; null: on another machine, which nobody sees here. */
 export function livesHere(lease: Lease): boolean | null {
   if (lease.machine !== thisMachine()) return null;
@@ -109,12 +118,8 @@ export function watchLeases(
 ): (folder: string) => AttemptSeen["lease"] {
   const seen = new Map<string, { renewed: number; since: number }>();
   return (folder) => {
-    let renewed: number;
-    try {
-      renewed = statSync(attemptPaths(folder).lease).mtimeMs;
-    } catch {
-      return "none";
-    }
+    const renewed = leaseRenewed(folder);
+    if (renewed === null) return "none";
     if (isClosed(folder)) return "closed";
     const lease = readLease(folder);
     const lives = lease === null ? null : livesHere(lease);
