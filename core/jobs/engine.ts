@@ -76,8 +76,11 @@ export interface Engine {
   artifacts?: string;
   /** What each worker of a study takes; absent: a card where there are any, else equal parts of the threads. */
   worker?: Slots;
-  /** Sees, before anything is submitted, that jobs can run there, below a folder. Gives what it could not see. */
-  check?(folder: string): Promise<string | null>;
+  /**
+   * Sees, before anything is submitted, that jobs can run there, below a folder. Gives what it could not
+   * see. Null: it is only asked whether it is there, and runs nothing.
+   */
+  check?(folder: string | null): Promise<string | null>;
   /** Once an id and attempt are submitted, again gives the same handle and starts nothing. */
   submit(attempt: Attempt): Promise<Handle>;
   /** All in one question. */

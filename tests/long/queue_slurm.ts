@@ -31,7 +31,20 @@ Deno.test({
       const asked = ["--model", "tiny", "--dataset", "tiny", "--max-trials", "1"];
       const one = await pare("queue", "add", ...asked, "--engine", "slurm:low", "--slots", "cpu=2");
       assert.match(one.stdout, /^EXP-001 is in line/);
-      await pare("queue", "add", ...asked, "--engine", "slurm:low", "--slots", "gpu=3");
+      const cards = await pare(
+        "queue",
+        "add",
+        ...asked,
+        "--engine",
+        "slurm:low",
+        "--slots",
+        "gpu=3",
+      );
+      assert.match(cards.stderr, /slurm:low: it needs 3 cards, of 2 that its largest machine has/);
+      const slip = await pare("queue", "add", ...asked, "--engine", "slurm:lo");
+      assert.match(slip.stderr, /Unknown partition "lo"\. Did you mean "low"\? Known: low, urgent/);
+      assert.deepEqual([cards.exitCode, slip.exitCode], [2, 2]);
+      await pare("queue", "add", ...asked, "--slots", "gpu=3"); // for any engine
       const work = await pare("queue", "work", "--engine", "slurm:low", "--until-idle");
       assert.equal(work.exitCode, 0, work.stderr);
       const listed = JSON.parse((await pare("queue", "list", "--json")).stdout) as { data: Row[] };

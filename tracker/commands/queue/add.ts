@@ -17,6 +17,7 @@ export interface PlaceOptions {
   afterMet?: string[];
   success?: string[];
   engine?: string;
+  engines?: string;
   slots?: string;
   estimate?: string;
   hold?: string;
@@ -53,11 +54,12 @@ export async function putInLine(given: unknown, options: PlaceOptions): Promise<
   for (const job of [...options.after ?? [], ...options.afterMet ?? []]) {
     jobNamed(disk.current(), job); // before anything is written
   }
-  const { job_id, study_id } = await submitStudy(disk, paths, given, {
+  const { job_id, study_id, unseen } = await submitStudy(disk, paths, given, {
     ...(options.priority === undefined ? {} : { priority: options.priority }),
     ...(options.title === undefined ? {} : { title: options.title }),
     ...(options.success === undefined ? {} : { success: options.success }),
     ...(options.engine === undefined ? {} : { engine: options.engine }),
+    ...(options.engines === undefined ? {} : { engines: options.engines }),
     ...(options.anyway === undefined ? {} : { anyway: options.anyway }),
     ...(options.hold === undefined ? {} : { hold: options.hold }),
     ...(options.estimate === undefined
@@ -67,6 +69,7 @@ export async function putInLine(given: unknown, options: PlaceOptions): Promise<
     ...(options.slots === undefined ? {} : { slots: parseSlots(options.slots) }),
   });
   console.log(`${job_id} is in line as ${study_id}`);
+  if (unseen !== undefined) console.error(`note: ${unseen}`);
   const nobody = notDriven(paths);
   if (nobody !== null) console.log(nobody);
   return job_id;

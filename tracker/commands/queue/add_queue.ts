@@ -14,6 +14,7 @@ function withPlace(command: Command): Command {
     .option("--after-met <job>", "and not before it has met its success criteria", collect)
     .option("--success <text>", 'such as "accuracy drop decided <= 0.02"; may be repeated', collect)
     .option("--engine <name>", "the one that it must run on; default: any that has room")
+    .option("--engines <file>", "a file of engines; default: engines.yaml in PARE_HOME")
     .option("--slots <slots>", "such as cpu=4,gpu=1,memory=32GB; default: one card, else all CPU")
     .option("--estimate <time>", "what it takes; default: as earlier ones of its kind and size")
     .option("--hold <reason>", "it waits for a person, and why")

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import type { Capacity, Engine, Slots } from "../../../core/jobs/engine.ts";
+import { type Capacity, type Engine, EngineError, type Slots } from "../../../core/jobs/engine.ts";
 import { unknownName, UsageError } from "../../../core/mod.ts";
 import { EngineEntry, readEngines } from "./engines_file.ts";
 import { type Devices, findDevices } from "./local/devices.ts";
@@ -74,7 +74,8 @@ function findEntry(called: string, file: string): EngineEntry {
 function tokenOf(called: string, variable: string): string {
   const token = Deno.env.get(variable);
   if (token !== undefined && token !== "") return token;
-  throw new UsageError(
+  throw new EngineError(
+    "down", // another process may have it
     `Cannot use ${called} without a token: set ${variable} to the one that its head was started with ` +
       "(RAY_AUTH_MODE=token)",
   );

@@ -1,5 +1,5 @@
 import { existsSync, statSync } from "node:fs";
-import { resolve } from "node:path";
+import { join, resolve } from "node:path";
 import {
   type JobEvent,
   kindOf,
@@ -11,12 +11,14 @@ import {
   submitJob,
 } from "../../../core/mod.ts";
 import { writeWhole } from "../../../python-backends/whole_file.ts";
+import { findHome } from "../../ground/home.ts";
 import { sha256File } from "../../ground/storage/file_hash.ts";
 import { checkStudy } from "../../lab/check_study.ts";
 import { studyName } from "../../lab/find_study.ts";
 import { codeCommit } from "../../lab/provenance.ts";
 import { runPaths } from "../../store/store_paths.ts";
 import { findDevices } from "../engines/local/devices.ts";
+import { checkEngine } from "./check_engine.ts";
 import { checkSubmitted } from "./check_submitted.ts";
 import { readCriterion } from "./criteria.ts";
 import { QueueDisk } from "../../store/queue/queue_disk.ts";
@@ -32,6 +34,8 @@ export interface QueueOptions {
   /** Such as `accuracy drop decided <= 0.02`. */
   readonly success?: readonly string[];
   readonly engine?: string;
+  /** A file of engines; default: engines.yaml in PARE_HOME. */
+  readonly engines?: string;
   /** Default: a card where there is one, with its share of the CPU, else the whole CPU. */
   readonly slots?: Slots;
   readonly estimate_seconds?: number;
@@ -40,9 +44,8 @@ export interface QueueOptions {
   readonly hold?: string;
 }
 
-/** A study times what it makes: on a CPU it has the machine alone. */
-async function usualSlots(): Promise<Slots> {
-  const { slots: { cpu, gpu } } = await findDevices();
+/** Of a machine. A study times what it makes: on a CPU it has the machine alone. */
+function usualSlots({ cpu, gpu }: Slots): Slots {
   return gpu === 0
     ? { cpu, gpu: 0, memory_gb: null }
     : { cpu: Math.max(1, Math.floor(cpu / gpu)), gpu: 1, memory_gb: null };
@@ -51,6 +54,12 @@ async function usualSlots(): Promise<Slots> {
 export interface Submitted {
   readonly job_id: string;
   readonly study_id: string;
+  /** Why the engine that it names could not be asked; absent: it was. */
+  readonly unseen?: string;
+}
+
+function enginesFile(): string {
+  return join(findHome(Deno.env.toObject()).root, "engines.yaml");
 }
 
 async function hashOf(dataset: string): Promise<string | null> {
@@ -110,6 +119,9 @@ export async function submitStudy(
   const { submission_id = crypto.randomUUID(), title, priority = "P1", after = [] } = options;
   const there = submittedBefore(disk.current(), submission_id);
   if (there !== null) return there;
+  const { largest, unseen } = options.engine === undefined
+    ? { largest: null, unseen: null }
+    : await checkEngine(options.engine, options.slots, paths, options.engines ?? enginesFile());
   // What was given, not what defaults made of it: the study infers what is not said.
   writeWhole(jobDocument(paths, submission_id), given);
   const { model_name, dataset } = request;
@@ -118,7 +130,7 @@ export async function submitStudy(
   const code_commit = await codeCommit();
   const submission: Omit<Submission, "work" | "study"> = {
     ...{ submission_id, priority, after: [...after] },
-    slots: options.slots ?? await usualSlots(),
+    slots: options.slots ?? usualSlots(largest ?? (await findDevices()).slots),
     title: title ?? `${kind} of ${model_name} on ${dataset}`,
     ...{ work_kind: kind, size: sizeOf(request), engine: options.engine ?? null },
     success: (options.success ?? []).map(readCriterion),
@@ -142,7 +154,7 @@ export async function submitStudy(
     );
     return [...openQueue(queue, queue_id, at), ...submitted, ...held];
   });
-  return submittedBefore(queue, submission_id)!;
+  return { ...submittedBefore(queue, submission_id)!, ...unseen === null ? {} : { unseen } };
 }
 
 /** The same by the store's folder alone. */

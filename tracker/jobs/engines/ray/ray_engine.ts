@@ -108,7 +108,7 @@ export class RayEngine implements Engine {
     return documentOf(attempt, head, await askRay(attempt, head, path, body));
   }
 
-  async check(folder: string): Promise<string | null> {
+  async check(folder: string | null): Promise<string | null> {
     const { head } = this.options;
     await this.#jobs(); // with the token
     const without = await fetch(`${head.url}/api/jobs/`).catch(() => null);
@@ -120,7 +120,7 @@ export class RayEngine implements Engine {
           "and RAY_AUTH_TOKEN",
       );
     }
-    return await probe(this, folder);
+    return folder === null ? null : await probe(this, folder);
   }
 
   async submit(attempt: Attempt): Promise<Handle> {

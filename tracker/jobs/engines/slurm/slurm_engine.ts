@@ -90,7 +90,7 @@ export class SlurmEngine implements Engine {
 
   constructor(readonly name: string, readonly options: SlurmOptions) {}
 
-  async check(folder: string): Promise<string | null> {
+  async check(folder: string | null): Promise<string | null> {
     const { partition } = this.options;
     const printed = await askSlurm(`ask for the partitions of ${this.name}`, [
       ...["scontrol", "show", "partition", "-o"] as const,
@@ -107,7 +107,7 @@ export class SlurmEngine implements Engine {
         `Cannot submit to the partition ${partition} as it is ${state}`,
       );
     }
-    return await probe(this, folder);
+    return folder === null ? null : await probe(this, folder);
   }
 
   async submit(attempt: Attempt): Promise<Handle> {
