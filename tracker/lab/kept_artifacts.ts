@@ -19,11 +19,14 @@ interface StoreClaims {
   readonly keep: ReadonlySet<string>;
   /** Every one that it names. */
   readonly known: ReadonlySet<string>;
+  /** Models and datasets of studies that have not ended, as they were given. */
+  readonly named: ReadonlySet<string>;
   /** Why it cannot say all that stays; null: it can. */
   readonly unsure: string | null;
 }
 
-const SILENT = { keep: new Set<string>(), known: new Set<string>() };
+const NONE: ReadonlySet<string> = new Set();
+const SILENT = { keep: NONE, known: NONE, named: NONE };
 
 /** Stores as they were read last: one whose journals have not grown says the same. */
 const read = new Map<string, { stamp: string; claims: StoreClaims }>();
@@ -71,8 +74,14 @@ async function shelfClaims(journals: readonly ShelfJournal[]): Promise<StoreClai
     ),
   );
   // The damaged record may be the one that says what stays.
-  if (unsure !== null) return { keep: known, known, unsure };
-  return { keep: new Set([...studies].flatMap(keptOfStudy)), known, unsure: null };
+  if (unsure !== null) return { keep: known, known, named: new Set(all.flatMap(namedBy)), unsure };
+  const open = [...studies.values()].filter(goesOn).flat();
+  const named = new Set(open.flatMap(namedBy));
+  return { keep: new Set([...studies].flatMap(keptOfStudy)), known, named, unsure: null };
+}
+
+function namedBy(record: JournalRecord): string[] {
+  return record.type === "study_opened" ? [record.request.model_name, record.request.dataset] : [];
 }
 
 /**
@@ -94,10 +103,15 @@ function keptOfStudy([study_id, records]: [string, JournalRecord[]]): string[] {
   return [...last, ...unfinished(records, study.open.map(({ trial_id }) => trial_id))];
 }
 
+/** Whether a study is not closed. */
+function goesOn(records: readonly JournalRecord[]): boolean {
+  const last = records.findLast(({ type }) => type === "study_closed" || type === "study_resumed");
+  return last?.type !== "study_closed";
+}
+
 /** Artifacts of open trials, and the root of every one while the study is not closed. */
 function unfinished(records: readonly JournalRecord[], open: readonly string[]): string[] {
-  const last = records.findLast(({ type }) => type === "study_closed" || type === "study_resumed");
-  const running = last?.type !== "study_closed";
+  const running = goesOn(records);
   return records.flatMap((record) => {
     if (record.type !== "artifact_written") return [];
     const { trial_id, artifact } = record;
@@ -114,8 +128,9 @@ function unfinished(records: readonly JournalRecord[], open: readonly string[]):
 export async function artifactClaims(
   artifacts: Pick<ArtifactStore, "claimants" | "list">,
   also: readonly string[],
-): Promise<ArtifactClaims> {
+): Promise<ArtifactClaims & Pick<StoreClaims, "named">> {
   const keep = new Set<string>();
+  const named = new Set<string>();
   const known = new Set<string>();
   const unsure: { store: string; reason: string }[] = [];
   const listed = artifacts.claimants();
@@ -130,6 +145,7 @@ export async function artifactClaims(
     }
     const claims = await storeClaims(store);
     for (const id of [...claims.known, ...artifact_ids]) known.add(id);
+    for (const name of claims.named) named.add(name);
     for (const id of claims.unsure === null ? claims.keep : [...claims.keep, ...artifact_ids]) {
       keep.add(id);
     }
@@ -141,6 +157,7 @@ export async function artifactClaims(
     const claims = await storeClaims(store);
     for (const id of claims.known) known.add(id);
     for (const id of claims.keep) keep.add(id);
+    for (const name of claims.named) named.add(name);
   }
-  return { keep, known, unsure };
+  return { keep, known, named, unsure };
 }

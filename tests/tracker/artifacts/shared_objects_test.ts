@@ -21,6 +21,8 @@ import {
 } from "../../../tracker/artifacts/remote/shared_artifacts.ts";
 import { heldThere } from "../../../tracker/artifacts/remote/transfer.ts";
 import { sha256Text } from "../../../tracker/ground/storage/file_hash.ts";
+import { submitTo } from "../../../tracker/jobs/queue/submit.ts";
+import { keptGiven } from "../../../tracker/lab/kept_given.ts";
 import { NO_RCLONE, rclone, s3InMemory, startRclone } from "../../fixtures/s3_server.ts";
 import { inDirectory } from "../../fixtures/stores/processes.ts";
 import { AT } from "../../fixtures/stores/records.ts";
@@ -43,7 +45,7 @@ async function made(artifacts: ArtifactStore, config: string): Promise<string> {
 
 /** What one home's stores keep no more goes, unless another home uses it; all but dry runs. */
 async function collected(objects: ObjectStore, home: ArtifactStore, keep: string[], more = {}) {
-  const asked = { unclaimed: false, dry_run: false, ...more };
+  const asked = { keepGiven: () => false, unclaimed: false, dry_run: false, ...more };
   const found = await collectShared(objects, {
     ...{ home: homeId(home.root), keep: new Set(keep), ...asked },
   });
@@ -134,7 +136,8 @@ Deno.test("nothing is removed while something is sent, and nothing sent while so
 async function travels(root: string, objects: ObjectStore): Promise<void> {
   const artifacts = await openArtifactStore(join(root, "home"));
   const notes: string[] = [];
-  const options = { checksumsOf: artifacts.checksums, note: (line: string) => notes.push(line) };
+  const note = (line: string) => notes.push(line);
+  const options = { checksumsOf: artifacts.checksums, home: homeId(artifacts.root), note };
   const [model, data] = [join(root, "models", "m"), join(root, "data.jsonl")];
   await Deno.mkdir(join(model, "sub"), { recursive: true });
   await Deno.writeFile(join(model, "w.safetensors"), new Uint8Array(CHUNK_BYTES + 9).fill(7));
@@ -149,10 +152,47 @@ async function travels(root: string, objects: ObjectStore): Promise<void> {
   assert.equal(readFileSync(join(model, "sub", "config.json"), "utf8"), "{}");
   assert.equal(readFileSync(data, "utf8"), '{"text": "a"}\n');
   assert.deepEqual(notes, [model, data].map((path) => `${path} was fetched from s3://models/pare`));
-  assert.equal(await fetchGiven(objects, join(root, "nobody.jsonl")), null);
-  const { parts } = await collected(objects, artifacts, [], { unclaimed: true });
-  assert.equal(parts, 0, "parts of a model are never without use");
+  const nobody = join(root, "nobody.jsonl");
+  assert.equal(await fetchGiven(objects, nobody), null);
+  await shareGiven(objects, [nobody], options);
+  // Another home uses the dataset, and a store of this one the model.
+  const other = { ...options, home: crypto.randomUUID() };
+  await shareGiven(objects, [data], other);
+  const here = { keepGiven: (path: string) => path === model };
+  const found = await collected(objects, artifacts, [], here);
+  assert.deepEqual(found, { gone: [], here: 1, elsewhere: 1, unclaimed: 0, parts: 0 });
+  assert.deepEqual((await objects.list("uses/")).length, 2, "this home uses the dataset no more");
+  const last = await collected(objects, artifacts, []);
+  assert.deepEqual([last.elsewhere, last.parts], [1, 3], "the model goes with its parts");
+  assert.deepEqual(await collectedGiven(objects, other.home), [data]);
+  assert.deepEqual(await objects.list(""), []);
 }
+
+/** Models and datasets that go once this home uses none any more. */
+async function collectedGiven(objects: ObjectStore, home: string): Promise<string[]> {
+  const none = { keep: new Set<string>(), keepGiven: () => false };
+  const asked = { home, ...none, unclaimed: false, dry_run: false };
+  return (await collectShared(objects, asked)).given.map(({ path }) => path);
+}
+
+Deno.test("a model in line or of a study that goes on stays in the object store, by any way it was named", () =>
+  inDirectory(async (root) => {
+    const store = join(root, "store");
+    const kept = (...names: string[]) => keptGiven([store], { named: new Set(names), unsure: [] });
+    assert.ok(kept("./models/m")("/home/me/models/m"));
+    assert.ok(kept("../models/m")("/home/me/models/m"));
+    assert.ok(kept("~/m.gguf")("/home/me/m.gguf"));
+    assert.ok(kept("/models/m")("/models/m"));
+    assert.ok(!kept("./models/m", "gsm8k")("/home/me/models/n"));
+    assert.ok(!kept("./models/m")("/home/me/othermodels/m"));
+    const unsure = [{ store, reason: "it is not there" }];
+    assert.ok(keptGiven([], { named: new Set(), unsure })("/models/m"));
+    const model = join(root, "own", "m");
+    await Deno.mkdir(model, { recursive: true });
+    await Deno.writeTextFile(join(model, "config.json"), "{}");
+    await submitTo(store, { model_name: model, dataset: "tiny" }, {});
+    assert.ok(kept()(model) && !kept()("/models/m"));
+  }));
 
 Deno.test("a model and a dataset that lack on a machine are fetched to where they are named", () =>
   inDirectory(async (root) => {

@@ -4,7 +4,7 @@
  */
 import { join } from "node:path";
 import { readWhole, writeWhole } from "../../../python-backends/whole_file.ts";
-import { readGiven } from "./given.ts";
+import { type Given, givenId, nameOf, readGiven } from "./given.ts";
 import { type Manifest, MANIFEST_BYTES, names, readManifest } from "./manifest.ts";
 import type { ObjectStore } from "./object_store.ts";
 import { whileCollecting } from "./sending.ts";
@@ -34,6 +34,8 @@ interface CollectOptions {
   readonly home: string;
   /** Artifacts that this home's stores keep. */
   readonly keep: ReadonlySet<string>;
+  /** Whether they keep the model or dataset at a path. */
+  readonly keepGiven: (path: string) => boolean;
   /** Whether what no home says that it uses may go. */
   readonly unclaimed: boolean;
   readonly dry_run: boolean;
@@ -41,6 +43,8 @@ interface CollectOptions {
 
 interface Collected {
   readonly removed: readonly { artifact_id: string; bytes: number }[];
+  /** Models and datasets. */
+  readonly given: readonly { path: string; bytes: number }[];
   /** Bytes of the artifacts that are left. */
   readonly left_bytes: number;
   /** What stays by whom. */
@@ -52,7 +56,7 @@ interface Collected {
 async function usesThere(objects: ObjectStore): Promise<Map<string, Set<string>>> {
   const uses = new Map<string, Set<string>>();
   for (const name of await objects.list("uses/")) {
-    const [, id, home] = /^uses\/([0-9a-f]{16})\/([0-9a-f-]{36})$/.exec(name) ?? [];
+    const [, id, home] = /^uses\/([0-9a-f]{16}|[0-9a-f]{64})\/([0-9a-f-]{36})$/.exec(name) ?? [];
     if (id !== undefined && home !== undefined) {
       uses.set(id, (uses.get(id) ?? new Set()).add(home));
     }
@@ -70,6 +74,9 @@ async function manifestsThere(objects: ObjectStore): Promise<Map<string, Manifes
   return manifests;
 }
 
+const bytesOf = ({ files }: Pick<Given, "files">): number =>
+  files.reduce((sum, file) => sum + file.bytes, 0);
+
 const chunksOf = ({ chunks }: Pick<Manifest, "chunks">): string[] =>
   Object.values(chunks).flatMap((parts) => parts.map(([hash]) => hash));
 
@@ -84,50 +91,54 @@ async function remove(objects: ObjectStore, { artifact }: Manifest, home: string
 
 /** Removes what no home uses any more, then the parts that nothing there has. */
 export function collectShared(objects: ObjectStore, options: CollectOptions): Promise<Collected> {
-  const { home, keep, unclaimed, dry_run } = options;
+  const { home, keep, keepGiven, unclaimed, dry_run } = options;
   const work = async (): Promise<Collected> => {
     const manifests = await manifestsThere(objects);
     const uses = await usesThere(objects);
+    const given = await readGiven(objects);
+    const ours = given.filter(({ path }) => keepGiven(path)).map(({ path }) => givenId(path));
+    const own = new Set([...keep, ...ours]);
     const kept = { here: 0, elsewhere: 0, unclaimed: 0 };
-    const stays = new Set<string>();
-    for (const id of manifests.keys()) {
+    const isKept = (id: string): boolean => {
       const users = uses.get(id) ?? new Set();
-      const why = keep.has(id)
+      const why = own.has(id)
         ? "here"
         : [...users].some((one) => one !== home)
         ? "elsewhere"
         : users.size === 0 && !unclaimed
         ? "unclaimed"
         : null;
-      if (why !== null) {
-        kept[why]++;
-        stays.add(id);
-      }
-    }
+      if (why !== null) kept[why]++;
+      return why !== null;
+    };
+    const stays = new Set([...manifests.keys()].filter(isKept));
+    const left_given = given.filter(({ path }) => isKept(givenId(path)));
+    const lost = given.filter((one) => !left_given.includes(one));
     // A setting is of no use without its weights.
     for (const id of [...stays]) stays.add(manifests.get(id)!.artifact.weights_id ?? id);
     const going = [...manifests].filter(([id]) => !stays.has(id)).map(([, one]) => one);
-    const given = await readGiven(objects);
     const held = new Set(
-      [...[...manifests].filter(([id]) => stays.has(id)).map(([, one]) => one), ...given]
+      [...[...manifests].filter(([id]) => stays.has(id)).map(([, one]) => one), ...left_given]
         .flatMap(chunksOf),
     );
     const parts = (await objects.list("objects/")).filter((name) => !held.has(name.slice(-64)));
     if (!dry_run) {
       for (const id of uses.keys()) {
-        if (!keep.has(id) && uses.get(id)!.has(home)) await objects.remove(names.use(id, home));
+        if (!own.has(id) && uses.get(id)!.has(home)) await objects.remove(names.use(id, home));
       }
       for (const one of going) await remove(objects, one, home);
+      for (const { path } of lost) await objects.remove(nameOf(path)); // before its parts
       for (const name of parts) await objects.remove(name);
     }
     const sized = [...manifests].map(([artifact_id, { artifact: { files } }]) => ({
       artifact_id,
-      bytes: files.reduce((sum, file) => sum + file.bytes, 0),
+      bytes: bytesOf({ files }),
     }));
     const removed = sized.filter(({ artifact_id }) => !stays.has(artifact_id));
     const left = sized.filter(({ artifact_id }) => stays.has(artifact_id));
     const left_bytes = left.reduce((sum, { bytes }) => sum + bytes, 0);
-    return { removed, left_bytes, kept, parts: parts.length };
+    const gone = lost.map((one) => ({ path: one.path, bytes: bytesOf(one) }));
+    return { removed, given: gone, left_bytes, kept, parts: parts.length };
   };
   return dry_run ? work() : whileCollecting(objects, work);
 }

@@ -9,7 +9,7 @@ import { z } from "zod";
 import { FileChecksum, UsageError } from "../../../core/mod.ts";
 import { withFileLock } from "../../../python-backends/file_lock.ts";
 import { sha256Text } from "../../ground/storage/file_hash.ts";
-import { Chunks, isInside, MANIFEST_BYTES } from "./manifest.ts";
+import { Chunks, isInside, MANIFEST_BYTES, names } from "./manifest.ts";
 import type { ObjectStore } from "./object_store.ts";
 import { whileSending } from "./sending.ts";
 import { json, pullFile, pushFile } from "./transfer.ts";
@@ -21,13 +21,21 @@ const Given = z.strictObject({
   files: z.array(FileChecksum).min(1),
   chunks: Chunks,
 });
-type Given = z.infer<typeof Given>;
+export type Given = z.infer<typeof Given>;
 
-const nameOf = (path: string): string => `given/${sha256Text(path)}.json`;
+/** By which a home's use of what lies at a path is told. */
+export const givenId = (path: string): string => sha256Text(path);
+export const nameOf = (path: string): string => `given/${givenId(path)}.json`;
 
 /** Whether a name is surely meant as a path: one that is not may be a name of the hub or a set. */
 export function isPath(name: string): boolean {
   return /^([/~]|\.{1,2}\/)|\.(gguf|jsonl?|ya?ml|csv|parquet)$/.test(name);
+}
+
+/** Where those lie that are meant as paths. */
+export function pathsNamed(named: readonly string[]): string[] {
+  const home = Deno.env.get("HOME") ?? "~";
+  return named.filter(isPath).map((name) => resolve(name.replace(/^~(?=\/)/, home)));
 }
 
 /** Reads what somebody wrote there; nothing of it is taken on trust. */
@@ -121,17 +129,22 @@ export async function fetchGiven(objects: ObjectStore, path: string): Promise<nu
 export async function shareGiven(
   objects: ObjectStore,
   named: readonly string[],
-  { checksumsOf, note }: {
+  { checksumsOf, home, note }: {
     readonly checksumsOf: ChecksumsOf;
+    /** Who uses it from now on. */
+    readonly home: string;
     readonly note: (line: string) => void;
   },
 ): Promise<void> {
-  for (const name of named.filter(isPath)) {
-    const path = resolve(name.replace(/^~(?=\/)/, Deno.env.get("HOME") ?? "~"));
+  for (const path of pathsNamed(named)) {
+    const use = names.use(givenId(path), home);
     try {
+      await objects.put(use, new Uint8Array()); // before: what is used is not removed meanwhile
       if (existsSync(path)) await sendGiven(objects, path, checksumsOf);
-      else if ((await fetchGiven(objects, path) ?? 0) > 0) {
-        note(`${path} was fetched from ${objects.address}`);
+      else {
+        const fetched = await fetchGiven(objects, path);
+        if (fetched === null) await objects.remove(use);
+        else if (fetched > 0) note(`${path} was fetched from ${objects.address}`);
       }
     } catch (error) {
       note(error instanceof Error ? error.message : String(error));

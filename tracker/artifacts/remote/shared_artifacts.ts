@@ -112,7 +112,9 @@ export async function shareNamed(
   try {
     const objects = sharedStore(env, signal);
     const { checksums: checksumsOf } = artifacts;
-    if (objects !== null) await shareGiven(objects, paths, { checksumsOf, note: toTerminal });
+    if (objects === null) return;
+    const home = homeId(artifacts.root);
+    await shareGiven(objects, paths, { checksumsOf, home, note: toTerminal });
   } catch (error) {
     toTerminal(error instanceof Error ? error.message : String(error)); // such as keys that lack here
   }

@@ -7,6 +7,7 @@ import { makeRoom } from "../../artifacts/make_room.ts";
 import { UsageError } from "../../../core/mod.ts";
 import { findHome } from "../../ground/home.ts";
 import { artifactClaims } from "../../lab/kept_artifacts.ts";
+import { keptGiven } from "../../lab/kept_given.ts";
 import { isEmptyShelf } from "../../store/shelf/shelf.ts";
 import { storePaths } from "../../store/store_paths.ts";
 import { bytes } from "../../show/view/number_text.ts";
@@ -56,19 +57,26 @@ async function collectThere(
   const objects = openObjectStore(address, env);
   const home = findHome(env, store);
   using artifacts = await openArtifactStore(home.artifacts);
-  const { keep } = await artifactClaims(artifacts, [home.store, findHome(env).store]);
-  const asked = { home: homeId(artifacts.root), keep, unclaimed, dry_run };
-  const { removed, kept, left_bytes, parts } = await collectShared(objects, asked);
-  const freed_bytes = removed.reduce((sum, one) => sum + one.bytes, 0);
+  const also = [home.store, findHome(env).store];
+  const claims = await artifactClaims(artifacts, also);
+  const stores = [...also, ...artifacts.claimants().map((one) => one.store)];
+  const { removed, given, kept, left_bytes, parts } = await collectShared(objects, {
+    ...{ home: homeId(artifacts.root), keep: claims.keep, unclaimed, dry_run },
+    keepGiven: keptGiven([...new Set(stores)], claims),
+  });
   const lines = [
     ...(kept.elsewhere === 0 ? [] : [`kept ${kept.elsewhere} that another home uses`]),
     ...(kept.unclaimed === 0
       ? []
       : [`kept ${kept.unclaimed} that no home says it uses: --unclaimed removes them`]),
   ];
-  const gone = removed.map(({ artifact_id: name, bytes }) => ({
-    ...{ what: "artifact" as const, name, bytes },
-  }));
+  const gone = [
+    ...removed.map(({ artifact_id: name, bytes }) => ({
+      ...{ what: "artifact" as const, name, bytes },
+    })),
+    ...given.map(({ path: name, bytes }) => ({ what: "given" as const, name, bytes })),
+  ];
+  const freed_bytes = gone.reduce((sum, one) => sum + one.bytes, 0);
   const told = { dry_run, removed: gone, freed_bytes, artifact_bytes: left_bytes, form_bytes: 0 };
   if (json) return console.log(jsonText("gc", { ...told, kept: lines }));
   const verb = dry_run ? "would remove" : "removed";

@@ -265,7 +265,9 @@ const StoreStatus = z.strictObject({
 const Removed = z.strictObject({
   dry_run: z.boolean(),
   removed: z.array(z.strictObject({
-    what: z.enum(["form", "unfinished work", "artifact"]),
+    what: z.enum(["form", "unfinished work", "artifact", "given"]).describe(
+      "given: a model or dataset of an object store, by its path",
+    ),
     name: z.string(),
     bytes: z.number(),
   })),
