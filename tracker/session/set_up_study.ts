@@ -13,7 +13,7 @@ import { ensureDemoModel } from "../../python-backends/demo_model.ts";
 import { usedHash } from "../../python-backends/environments/environments.ts";
 import { hasGpu } from "../../python-backends/environments/torch_wheel.ts";
 import { untilInterrupted } from "../ground/terminal/interrupt.ts";
-import { shareNamed } from "../artifacts/remote/shared_artifacts.ts";
+import { SHARED_BY, shareNamed } from "../artifacts/remote/shared_artifacts.ts";
 import { withAsked, withWorkers } from "../jobs/workers/asked_workers.ts";
 import { checkRequest, checkWorkers } from "../lab/check_request.ts";
 import { withEarlierLadder } from "../lab/data/earlier_ladder.ts";
@@ -171,6 +171,11 @@ async function sessionInput(
 ): Promise<SessionInput> {
   const { home, store, mlflow, options } = opened;
   const workers = await workersAsked(await opened.engine(), asked.request);
+  const { given: theirs } = workers ?? {};
+  if (theirs !== undefined) {
+    const env = { ...Deno.env.toObject(), [SHARED_BY]: theirs.objects };
+    await shareNamed(opened.artifacts, theirs.paths, env, setting_up);
+  }
   const { tools, runner } = await checkedTools(opened, setting_up, study_id, asked, workers);
   const { registry } = tools;
   const { model_name, student: smaller, offline = false } = asked.request;

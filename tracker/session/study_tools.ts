@@ -65,7 +65,7 @@ export function studyTools(
   const { environments } = registry;
   const hashOf = (name: string) => pinsHash(name, environments.get(name));
   const pins = [...environments].map(([name, folder]) => [folder, hashOf(name)]);
-  const elsewhere = workers === null ? null : [workers.count, workers.slots];
+  const elsewhere = workers === null ? null : [workers.count, workers.slots, workers.given];
   const kind = JSON.stringify([offline, trust_remote_code, pins, account, elsewhere]);
   const opening = {
     home: home.root,

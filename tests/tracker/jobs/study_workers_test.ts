@@ -5,12 +5,22 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Attempt, Engine, EngineState, WorkerEvent } from "../../../core/mod.ts";
 import { writeWhole } from "../../../python-backends/whole_file.ts";
+import { openArtifactStore } from "../../../tracker/artifacts/artifact_store.ts";
+import { sendGiven } from "../../../tracker/artifacts/remote/given.ts";
+import { openObjectStore } from "../../../tracker/artifacts/remote/object_store.ts";
 import { attemptPaths } from "../../../tracker/jobs/attempt/attempt_folder.ts";
 import { LocalEngine } from "../../../tracker/jobs/engines/local/local_engine.ts";
 import { workersOn } from "../../../tracker/jobs/workers/worker_client.ts";
 import { WorkerPool } from "../../../tracker/jobs/workers/worker_pool.ts";
-import { Heard, say, Told, wirePaths } from "../../../tracker/jobs/workers/worker_wire.ts";
+import {
+  Heard,
+  type NamedInputs,
+  say,
+  Told,
+  wirePaths,
+} from "../../../tracker/jobs/workers/worker_wire.ts";
 import { callProgram, plainPython, until } from "../../python-backends/scripted_worker.ts";
+import { s3InMemory } from "../../fixtures/s3_server.ts";
 import { playedCards } from "../../fixtures/played_cards.ts";
 import { temporaryFolder } from "../../temporary_folder.ts";
 
@@ -98,7 +108,7 @@ async function withPool(
     say: (line) => said.push(line),
     settings: {
       ...{ home: run_folder, offline: false, pins_folders: [], env: {}, threads: 1 },
-      ...{ run_folder, study_host: "here" },
+      ...{ run_folder, study_host: "here", given: null },
     },
   });
   const run = (environment: string, { timed, ...more }: Parameters<typeof started>[1] = {}) =>
@@ -232,7 +242,7 @@ Deno.test("an engine that refuses its workers fails what waits in one sentence, 
     ...{ engine: played.engine, count: 1, slots: ONE, run_folder, id: "pare-1", say: () => {} },
     settings: {
       ...{ home: run_folder, offline: false, pins_folders: [], env: {}, threads: 1 },
-      ...{ run_folder, study_host: "here" },
+      ...{ run_folder, study_host: "here", given: null },
     },
   });
   for (let tries = 0; tries < 2; tries++) {
@@ -283,7 +293,13 @@ Deno.test("as many workers as an engine has threads or cards, and no more", () =
 });
 
 /** One real worker on this machine's slots, whose Python call does what `body` says. */
-async function realPool(folder: string, body: string, cards: readonly string[], said: string[]) {
+async function realPool(
+  folder: string,
+  body: string,
+  cards: readonly string[],
+  said: string[],
+  given: NamedInputs | null = null,
+) {
   const python = join(folder, "python");
   const script = join(folder, "worker.py");
   await Deno.writeTextFile(script, callProgram(body));
@@ -299,7 +315,7 @@ async function realPool(folder: string, body: string, cards: readonly string[], 
     ...{ engine, count: 1, slots, run_folder, id: "pare-real", say },
     settings: {
       ...{ home: folder, offline: false, pins_folders: [], env: {}, threads: 1 },
-      ...{ run_folder, study_host: Deno.hostname() },
+      ...{ run_folder, study_host: Deno.hostname(), given },
     },
   });
   Deno.env.set("PARE_ENV_REAL", python);
@@ -340,13 +356,22 @@ return {"methods": []}`;
   engine[Symbol.dispose]();
 });
 
-Deno.test("a real worker that is killed in the midst of a call is replaced, and ends with its study", async () => {
+Deno.test("a real worker fetches the model that lacks there, is replaced where it is killed, and ends with its study", async () => {
   const folder = temporaryFolder("real-workers");
-  const runs = join(folder, "runs");
-  const body = `with open(${JSON.stringify(runs)}, "a") as log: log.write("run\\n")
+  const [runs, model] = [join(folder, "runs"), join(folder, "model.gguf")];
+  await using server = s3InMemory();
+  for (const [name, value] of Object.entries(server.env)) Deno.env.set(name, value);
+  const objects = openObjectStore("s3://models/pare", server.env);
+  await Deno.writeTextFile(model, "weights");
+  using artifacts = await openArtifactStore(join(folder, "other"));
+  await sendGiven(objects, model, artifacts.checksums);
+  await Deno.remove(model);
+  const body = `assert open(${JSON.stringify(model)}).read() == "weights"
+with open(${JSON.stringify(runs)}, "a") as log: log.write("run\\n")
 if len(open(${JSON.stringify(runs)}).readlines()) == 1: time.sleep(60)
 return {"methods": []}`;
-  const { pool, engine, run_folder } = await realPool(folder, body, [], []);
+  const given = { objects: objects.address, paths: [model] };
+  const { pool, engine, run_folder } = await realPool(folder, body, [], [], given);
   const outcome = pool.run(DESCRIBED);
   await until("it runs", () => existsSync(runs));
   const serving = pidOf("serve_calls.ts", run_folder);

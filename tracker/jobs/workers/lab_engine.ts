@@ -6,6 +6,8 @@ import {
   type RunRequest,
   UsageError,
 } from "../../../core/mod.ts";
+import { pathsNamed } from "../../artifacts/remote/given.ts";
+import { SHARED_BY } from "../../artifacts/remote/shared_artifacts.ts";
 import type { Home } from "../../ground/home.ts";
 import { openEngine } from "../engines/open_engine.ts";
 import { type WorkersAsked, workersFolder, workersOn } from "./worker_client.ts";
@@ -85,5 +87,8 @@ export async function workersAsked(
         "machine alone: limit the time by --budget",
     );
   }
-  return workersOn(await engine.capacity().catch(asUsageError), engine, workers);
+  const asked = workersOn(await engine.capacity().catch(asUsageError), engine, workers);
+  const objects = engine.artifacts ?? Deno.env.get(SHARED_BY) ?? "";
+  const paths = pathsNamed([request.model_name, request.dataset]);
+  return objects === "" || paths.length === 0 ? asked : { ...asked, given: { objects, paths } };
 }

@@ -4,6 +4,7 @@
  *
  *     deno run --allow-all serve_calls.ts FOLDER
  */
+import { existsSync } from "node:fs";
 import { cpus } from "node:os";
 import { resolve } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
@@ -11,9 +12,19 @@ import type { Failure, Outcome } from "../../../core/mod.ts";
 import { createBackendClient } from "../../../python-backends/client.ts";
 import { lostCards, lostWords } from "../../../python-backends/lost_card.ts";
 import { readWhole } from "../../../python-backends/whole_file.ts";
+import { findHome } from "../../ground/home.ts";
 import { watchLeases } from "../attempt/lease.ts";
 import { findDevices } from "../engines/local/devices.ts";
-import { Heard, pauses, type Said, say, Told, wirePaths, WorkerSettings } from "./worker_wire.ts";
+import {
+  Heard,
+  type NamedInputs,
+  pauses,
+  type Said,
+  say,
+  Told,
+  wirePaths,
+  WorkerSettings,
+} from "./worker_wire.ts";
 
 /** Events of a call that somebody hears; its result goes with the outcome. */
 const HEARD: ReadonlySet<string> = new Set(["progress", "waiting", "alert", "points"]);
@@ -21,7 +32,7 @@ const HEARD: ReadonlySet<string> = new Set(["progress", "waiting", "alert", "poi
 const folder = resolve(Deno.args[0] ?? "");
 const paths = wirePaths(folder);
 const settings = WorkerSettings.parse(readWhole(paths.settings));
-const { home, offline, pins_folders, env, threads, study_host } = settings;
+const { home, offline, pins_folders, env, threads, study_host, given } = settings;
 const tell = (line: Said) => say(paths.said, line);
 
 /** A kind of machine by what computes there, whatever part of it an allocation has. */
@@ -29,6 +40,16 @@ async function machineHere(): Promise<{ machine: string; card: string | null }> 
   const { cards, names = [] } = await findDevices();
   const [card = null] = cards;
   return { machine: names[0] ?? cpus()[0]?.model.trim() ?? Deno.build.arch, card };
+}
+
+/** Fetches what the study names and this machine lacks; what cannot be had its calls will say. */
+async function fetchLacking({ objects, paths }: NamedInputs): Promise<void> {
+  const lacking = paths.filter((path) => !existsSync(path));
+  if (lacking.length === 0) return;
+  const { openArtifactStore } = await import("../../artifacts/artifact_store.ts");
+  const { SHARED_BY, shareNamed } = await import("../../artifacts/remote/shared_artifacts.ts");
+  using artifacts = await openArtifactStore(findHome({ PARE_HOME: home }).artifacts);
+  await shareNamed(artifacts, lacking, { ...Deno.env.toObject(), [SHARED_BY]: objects });
 }
 
 const host = Deno.hostname();
@@ -100,6 +121,7 @@ for (const signal of ["SIGINT", "SIGTERM"] as const) {
   Deno.addSignalListener(signal, () => Deno.exit(130));
 }
 
+if (given !== null) await fetchLacking(given);
 const leases = watchLeases();
 const heard = new Heard(paths.calls, Told);
 const pause = pauses();

@@ -14,6 +14,7 @@ import type { BackendClient, ClientOptions } from "../../../python-backends/clie
 import { readResult } from "../../../python-backends/worker/read_event.ts";
 import { lacking } from "../../../core/jobs/slots.ts";
 import { WorkerPool } from "./worker_pool.ts";
+import type { NamedInputs } from "./worker_wire.ts";
 
 /** The workers that a study asks an engine for. */
 export interface WorkersAsked {
@@ -21,6 +22,8 @@ export interface WorkersAsked {
   readonly count: number;
   /** Of each. */
   readonly slots: Slots;
+  /** What a machine of it may lack; absent: there is no object store. */
+  readonly given?: NamedInputs;
 }
 
 /** Threads of a worker where nobody says how many there are: most of a trial's work fills no more. */
@@ -98,7 +101,7 @@ function checked<N extends CallName>(call: N, outcome: Outcome<unknown>): Outcom
 
 /** A door to Python whose processes run on an engine's machines, which see the same folders. */
 export function createWorkerClient(
-  { engine, count, slots }: WorkersAsked,
+  { engine, count, slots, given }: WorkersAsked,
   { home, offline = false, pins_folders = new Map(), env = {}, signal, say }: WorkerClientOptions,
 ): BackendClient {
   const id = crypto.randomUUID().slice(0, 8);
@@ -109,6 +112,7 @@ export function createWorkerClient(
       ...{ home, offline, env: { ...env }, run_folder, study_host: Deno.hostname() },
       pins_folders: [...pins_folders],
       threads: Math.max(1, Math.floor(slots.cpu)),
+      given: given ?? null,
     },
   });
   const pythons = new Map<string, Promise<string>>();

@@ -26,6 +26,15 @@ export function wirePaths(folder: string) {
   };
 }
 
+/** What a study names by a path, and the object store that has it for a machine that lacks it. */
+const NamedInputs = z.strictObject({
+  objects: z.string().describe(
+    "s3://BUCKET/PREFIX; its keys are those of each machine's environment",
+  ),
+  paths: z.array(z.string()),
+});
+export type NamedInputs = z.infer<typeof NamedInputs>;
+
 /** What a worker's client is opened with, and for whom it works. */
 export const WorkerSettings = z.strictObject({
   home: z.string(),
@@ -35,6 +44,7 @@ export const WorkerSettings = z.strictObject({
   threads: z.int().positive(),
   run_folder: z.string().describe("whose lease the study holds: without it the worker ends"),
   study_host: z.string(),
+  given: NamedInputs.nullable().default(null),
 });
 export type WorkerSettings = z.infer<typeof WorkerSettings>;
 
