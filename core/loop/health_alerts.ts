@@ -14,6 +14,12 @@ async function alert(
   await record(study, { type: "alert", study_id, trial_id, ...finding, action: "recorded" });
 }
 
+/** Numbers that are none are not mended by what is added to them: it would hide where they come from. */
+function endedBy(kind: Failure["kind"]): string {
+  const more = kind === "not_a_number" ? "; no epsilon was added, which would hide its cause" : "";
+  return `the trial ended: ${kind}${more}`;
+}
+
 /** Alerts of an evaluation, beside the baseline's; `broken`: why the trial goes no further. */
 export async function alertOfFindings(
   study: Study,
@@ -21,7 +27,7 @@ export async function alertOfFindings(
   evaluation: Evaluation,
   { reference, broken }: { reference: Evaluation | undefined; broken: Failure | null },
 ): Promise<void> {
-  const outcome = broken === null ? "the trial went on" : `the trial ended: ${broken.kind}`;
+  const outcome = broken === null ? "the trial went on" : endedBy(broken.kind);
   for (const finding of healthFindings(study.spec, evaluation, reference ?? null)) {
     await alert(study, draft, { ...finding, outcome });
   }
@@ -31,7 +37,7 @@ export async function alertOfFindings(
 export async function alertOfNaN(study: Study, draft: Draft, { failure }: Ending): Promise<void> {
   if (failure?.kind !== "not_a_number") return;
   const { kind, message } = failure;
-  const outcome = `the trial ended: ${kind}`;
+  const outcome = endedBy(kind);
   await alert(study, draft, { condition: kind, evidence: message, outcome });
 }
 

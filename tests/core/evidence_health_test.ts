@@ -185,5 +185,8 @@ Deno.test("an evaluation that ends as its numbers are none leaves an alert, not 
   assert.equal(alerts.length, 1);
   assert.equal(alerts[0]!.trial_id, named(trials, "octet").trial_id);
   assert.equal(alerts[0]!.condition, "not_a_number");
-  assert.equal(alerts[0]!.outcome, "the trial ended: not_a_number");
+  assert.equal(
+    alerts[0]!.outcome,
+    "the trial ended: not_a_number; no epsilon was added, which would hide its cause",
+  );
 });

@@ -39,6 +39,7 @@ from pare_backends.measuring.speed_figures import (
     ratio_rows,
     timing_rows,
 )
+from pare_backends.measuring.steady import time_steadily
 from pare_backends.measuring.timing import Plan, read_energy, time_in_turn
 from pare_backends.progress import Report
 from pare_backends.runtimes.registry import add_runtime, open_session
@@ -103,7 +104,12 @@ def run(request: Request, report: Report) -> dict[str, Any]:
         most = request.least_passes if emulated else request.most_passes
         plan = Plan(request.least_passes, most, request.half_width)
         with report.span("speed", library=True):
-            passes = time_in_turn(sessions, prompt, request.new_tokens, plan, reader, idle, report)
+            passes = time_steadily(
+                lambda: time_in_turn(
+                    sessions, prompt, request.new_tokens, plan, reader, idle, report
+                ),
+                report,
+            )
         cores = others()
         alert_if_busy(report, cores, load)
         with report.span("energy", library=True):
