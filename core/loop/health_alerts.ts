@@ -16,7 +16,9 @@ async function alert(
 
 /** Numbers that are none are not mended by what is added to them: it would hide where they come from. */
 function endedBy(kind: Failure["kind"]): string {
-  const more = kind === "not_a_number" ? "; no epsilon was added, which would hide its cause" : "";
+  const more = kind === "not_a_number"
+    ? "; nothing is added to such numbers, which would hide their cause"
+    : "";
   return `the trial ended: ${kind}${more}`;
 }
 

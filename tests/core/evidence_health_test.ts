@@ -187,6 +187,6 @@ Deno.test("an evaluation that ends as its numbers are none leaves an alert, not 
   assert.equal(alerts[0]!.condition, "not_a_number");
   assert.equal(
     alerts[0]!.outcome,
-    "the trial ended: not_a_number; no epsilon was added, which would hide its cause",
+    "the trial ended: not_a_number; nothing is added to such numbers, which would hide their cause",
   );
 });
