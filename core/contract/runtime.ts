@@ -44,8 +44,8 @@ export interface Runtime {
   readonly loads?: string;
   /** The weight formats that it computes with, in one line. */
   readonly formats: string;
-  /** What it does to stored formats in place of running them, such as "multiplies packed weights out
-   * to float32": their speed there is emulated, and latency is then no objective. Absent: nothing. */
+  /** What it does to stored formats, or a cut cache, in place of running them, such as "multiplies packed
+   * weights out to float32": speed there is emulated, and latency is then no objective. Absent: nothing. */
   readonly emulates?: string;
   /** Whether it can run what an action leaves, and why not: asked before any work. */
   holds(change: Change, facts: Facts): Support;

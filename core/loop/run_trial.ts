@@ -30,6 +30,7 @@ import {
   type Compared,
   type Draft,
   type Ending,
+  isTimed,
   record,
   type Study,
   withRung,
@@ -260,7 +261,7 @@ export async function measureSpeed(
   draft: Draft,
   baseline: Artifact | null,
 ): Promise<Ending | null> {
-  if (!study.needs.timed) return null;
+  if (!isTimed(study)) return null;
   const { runtime } = study.spec;
   const measured = await callBackend(
     study,

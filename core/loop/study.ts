@@ -145,6 +145,11 @@ export function baselineOf(study: Study): Trial | undefined {
   return study.trials.find((trial) => trial.strategy === null && trial.state === "completed");
 }
 
+/** Whether speed and memory of its trials are measured in its runtime. */
+export function isTimed({ needs, spec }: Pick<Study, "needs" | "spec">): boolean {
+  return needs.timed && spec.untimed === undefined;
+}
+
 /** The baseline on a rung; undefined: it was not evaluated there. */
 export function baselineOn(study: Study, rung: string): Evaluation | undefined {
   return study.evaluations.get(baselineOf(study)?.trial_id ?? "")?.get(rung);

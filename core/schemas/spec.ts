@@ -172,6 +172,9 @@ const SpecFields = z.strictObject({
   context_tokens: z.int().positive().optional().describe(
     "at which keys and values are counted, and memory is weights with them; absent: memory is what a process took",
   ),
+  untimed: z.string().optional().describe(
+    "why speed and memory are not measured in the runtime; absent: they are",
+  ),
   predictor: z.literal("likelihoods").optional().describe(
     "verdicts on quality use what the original answered of all samples, and how sure it was; absent: " +
       "scores alone, as in old records",

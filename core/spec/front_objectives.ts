@@ -7,6 +7,7 @@ import type { Facts } from "../schemas/facts.ts";
 import { qualityOf } from "../tasks/plan_tasks.ts";
 import type { RunRequest } from "../schemas/request.ts";
 import type { Assumption, Objective } from "../schemas/spec.ts";
+import { setsCache } from "../strategies/caches/cache_policies.ts";
 import type { AgentMethod } from "../strategies/resolve_action.ts";
 
 /** Refuses what can only be estimated here, or is of a GPU that is not there. */
@@ -57,7 +58,7 @@ export interface ChosenRuntime {
 /**
  * The front's objectives: those that the request names, else the primary quality, latency and bytes;
  * the quality always first. By default no latency where the
- * runtime only emulates what a method that may be used stores.
+ * runtime only emulates what a method that may be used leaves; at a context, weights are counted with the cache.
  */
 export function frontObjectives(
   tasks: readonly Task[],
@@ -71,7 +72,9 @@ export function frontObjectives(
     return asked.map(({ name }) => objectiveOf(name));
   }
   const quality = objectiveOf(qualityOf(tasks, request.front));
-  return emulated ? [quality, SIZE] : [quality, LATENCY, SIZE];
+  if (!emulated) return [quality, LATENCY, SIZE];
+  const { context_tokens } = request;
+  return [quality, context_tokens === undefined ? SIZE : objectiveOf(AT_CONTEXT["memory"]!)];
 }
 
 /** Whether a method's defaults leave a part in a form other than floats. */
@@ -83,15 +86,19 @@ function storesPacked(method: Method, facts: Facts): boolean {
 
 /**
  * Whether a method that may be used leaves weights that the runtime does not run as they are stored:
- * beside floats, whose speed is real, none of those could ever be on a front with latency.
+ * beside floats, whose speed is real, none of those could ever be on a front with latency. Nor could
+ * a policy of the cache where a context is asked for, as no kernel there is made for what it keeps.
  */
 export function emulatesSome(
   { runtime }: ChosenRuntime,
   methods: readonly AgentMethod[],
   facts: Facts,
+  { context_tokens }: Pick<RunRequest, "context_tokens">,
 ): boolean {
   return runtime.emulates !== undefined &&
-    methods.some(({ method }) => storesPacked(method, facts));
+    methods.some((entry) =>
+      storesPacked(entry.method, facts) || (context_tokens !== undefined && setsCache(entry))
+    );
 }
 
 /** Why the objectives are what they are. */
@@ -111,8 +118,8 @@ export function objectivesAssumption(
       field: "objectives",
       value,
       source: "inferred",
-      reason: `${name} ${runtime.emulates}, so that the speed of what is stored packed is only ` +
-        "emulated there",
+      reason:
+        `${name} ${runtime.emulates}, so that the speed of such trials is only emulated there`,
     };
 }
 

@@ -32,6 +32,7 @@ import {
 } from "./front_objectives.ts";
 import { WEIGHTS } from "../metrics/metric_table.ts";
 import { rewardWeights } from "./reward_weights.ts";
+import { untimedStudy } from "./untimed.ts";
 
 /** The plugins that a spec is made with; a `Registry` is one. */
 export interface SpecPlugins {
@@ -193,6 +194,14 @@ function classOf(request: RunRequest, { dataset, device }: Facts, plugins: SpecP
   return { classified, choice: chooseTasks(dataset, classified, tasks, sets) };
 }
 
+/** Runtimes that were timed with the original, with the format that users of each load. */
+function runnableIn(facts: Facts, { runtimes }: SpecPlugins): NonNullable<Spec["runtimes"]> {
+  return fastestFirst(facts).map((one) => {
+    const loads = runtimes.find(({ name }) => name === one.runtime)?.loads;
+    return loads === undefined ? one : { ...one, loads };
+  });
+}
+
 /**
  * What a study works to, from what was asked and what was found: pure and deterministic. Every
  * value that nobody gave is listed in `assumptions` with where it comes from; a name that is not
@@ -210,10 +219,7 @@ export function inferSpec(
   const model_size_gb = facts.model.fp16_bytes / 1e9;
   const order = preferenceOrder(plugins.agents, model_size_gb);
   const runtime = chooseRuntime(request, facts, plugins);
-  const runtimes = fastestFirst(facts).map((one) => {
-    const loads = plugins.runtimes.find(({ name }) => name === one.runtime)?.loads;
-    return loads === undefined ? one : { ...one, loads };
-  });
+  const runtimes = runnableIn(facts, plugins);
   const elsewhere = fasterElsewhere(runtime.name, facts);
   const held = heldMethods(plugins.methods, runtime.runtime);
   const { evict_after, assumptions: scored } = evictAfter(request, planned, held, facts);
@@ -225,11 +231,8 @@ export function inferSpec(
   const primary_objective = primaryObjective(classified);
   const tasks = planTasks(choice, request);
   const rungs = planRungs(choice.tasks, request);
-  const emulated = emulatesSome(
-    runtime,
-    plugins.methods.filter(({ method }) => usable.has(method.name)),
-    facts,
-  );
+  const able = plugins.methods.filter(({ method }) => usable.has(method.name));
+  const emulated = emulatesSome(runtime, able, facts, request);
   const gates = gatesInForce(request);
   checkDistances("set a gate on", gates.map(({ metric }) => metric), choice.tasks, request.samples);
   const objectives = frontObjectives(choice.tasks, emulated, request, facts);
@@ -239,6 +242,10 @@ export function inferSpec(
   checkDistances("set a goal on", aimed, choice.tasks, request.samples);
   const parts = { primary_objective, objectives, tasks, rungs, reward_weights };
   const memory = memoryRefusal(facts);
+  // A plan's own checks may be of speed.
+  const untimed = planned.length > 0
+    ? {}
+    : untimedStudy({ ...parts, constraints }, request, runtime);
   return {
     model_size_gb,
     preferred_quant: order.filter((name) => usable.has(name)),
@@ -253,6 +260,7 @@ export function inferSpec(
     missing_tasks: [...choice.missing],
     ...(evict_after === undefined ? {} : { evict_after }),
     ...(request.context_tokens === undefined ? {} : { context_tokens: request.context_tokens }),
+    ...untimed,
     predictor: "likelihoods",
     methods,
     runtime: runtime.name,
@@ -274,6 +282,7 @@ export function inferSpec(
       ...limited,
       ...(elsewhere === null ? [] : [elsewhere]),
       ...emulatedWarning(request, emulated),
+      ...(untimed.untimed === undefined ? [] : [untimed.untimed]),
       ...perplexityWarning(request, { objectives, tasks }),
       ...(memory === null ? [] : [memory]),
     ],

@@ -10,7 +10,7 @@ export default defineRuntime({
   supports: () => ({ ok: true, reason: "runs every architecture that transformers loads" }),
   precisions: () => ["f32"],
   formats: "everything, multiplied out to float32",
-  emulates: "multiplies packed weights out to float32",
+  emulates: "multiplies packed weights out to float32 and has no kernel for a cache that is cut",
   holds: () => ({ ok: true }),
   reads: ({ weights }) => FLOAT_BYTES * weights,
   preference: 10,

@@ -204,8 +204,9 @@ async function sessionInput(
   if (refusal !== null) throw new UsageError(refusal);
   const kind = kindOf(request);
   await requireOwnCode(registry, runner, request, found);
-  if (times) kind.spec(request, found, registry); // what it refuses is refused before the original is timed
-  const timed = times
+  // What it refuses is refused before the original is timed, and what times nothing needs no faster runtime.
+  const foretold = times ? kind.spec(request, found, registry) : null;
+  const timed = foretold !== null && foretold.untimed === undefined
     ? await originalSpeeds({ tools, runner, request, facts: found, baseline, say })
     : {};
   const facts = { ...found, ...timed };

@@ -28,6 +28,7 @@ import {
   baselineOf,
   currentFront,
   type Draft,
+  isTimed,
   type Study,
   visibleTrials,
 } from "../../loop/study.ts";
@@ -339,7 +340,7 @@ function trialByHand(study: Study, draft: Draft, calls: Calls<StudyResult>): Tri
     async measure() {
       requireGoing("measure");
       if (!isWhole(draft)) refuse("measure", applied());
-      if (isTimed(draft)) refuse("measure", "its speed is measured: go on with learn()");
+      if (hasTimes(draft)) refuse("measure", "its speed is measured: go on with learn()");
       await make("measure", () => measure(study, draft));
     },
     async learn() {
@@ -349,7 +350,7 @@ function trialByHand(study: Study, draft: Draft, calls: Calls<StudyResult>): Tri
         if (draft.trial.fidelity === null) {
           refuse("learn from", "it is not evaluated: call evaluate()");
         }
-        if (study.needs.timed && !isTimed(draft)) {
+        if (isTimed(study) && !hasTimes(draft)) {
           refuse("learn from", "its speed is not measured: call measure()");
         }
       }
@@ -373,7 +374,7 @@ async function evaluateAt(study: Study, draft: Draft, fidelity: string) {
 }
 
 /** Whether speed and memory are measured; what a runtime scores is neither. */
-function isTimed({ trial }: Draft): boolean {
+function hasTimes({ trial }: Draft): boolean {
   return trial.measurements.some(({ runtime, metric }) =>
     runtime !== null && !metric.startsWith("runtime_")
   );
