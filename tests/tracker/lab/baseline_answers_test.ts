@@ -54,13 +54,13 @@ Deno.test("a baseline is evaluated once for two studies, and not where the templ
           tasks: [task],
           rungs: [{ fidelity: "full", selections: [{ task: task.task, rows: ROWS }] }],
         });
-      const baselineOf = async (study_id: string, task: WireTask) => {
+      const baselineOf = async (study_id: string, task: WireTask, changed = {}) => {
         const runner = quietRunner(client, study_id, store);
         const study = studyOf(study_id, task);
         const trial_id = `${study_id}/t00`;
         return must(
           await evaluateArtifact({
-            workshop,
+            workshop: { ...workshop, ...changed },
             study,
             runner,
             trial_id,
@@ -79,6 +79,12 @@ Deno.test("a baseline is evaluated once for two studies, and not where the templ
       assert.equal(Number(asked), ROWS.length);
       assert.deepEqual(scoresOf(second), scoresOf(first));
       assert.equal(protocolMismatch(first, second), null);
+      const environmentHash = () => Promise.resolve("other pins");
+      const anew = await baselineOf("later", TASK, { environmentHash });
+      assert.match(
+        anew.measurements[0]!.method!,
+        /; asked anew, as an environment's packages changed since answers of it were kept$/,
+      );
       const other = await baselineOf("three", ASKED_OTHERWISE);
       assert.doesNotMatch(other.measurements[0]!.method!, REUSED);
       const words = protocolMismatch(first, other)!;

@@ -1,17 +1,18 @@
-import { createHash } from "node:crypto";
 import { rm } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { dirname } from "node:path";
 import {
   type Artifact,
   type CallResult,
   type Evaluation,
   isLikelihoodRung,
   type Look,
+  type Measurement,
   type Outcome,
   type RowsByTask,
   type SampleSelection,
 } from "../../../core/mod.ts";
 import { TEACHERS } from "../../artifacts/form_garbage.ts";
+import { answersFile, type MadeBy, whyAnew } from "../../artifacts/kept_answers.ts";
 import { readSamples } from "../../store/rows/sample_file.ts";
 import { installedCode } from "../given/own_code.ts";
 import { artifactPlace, environmentOf } from "./artifact_place.ts";
@@ -48,26 +49,32 @@ export const BATCH_SIZE = 16;
  * rungs before it, a killed one goes on where it stopped, and a baseline is evaluated once for all studies.
  * What a server said is its study's alone: tomorrow it may serve other weights by the same name.
  */
-async function answersPath(
+async function answersOf(
   { workshop, study, runner }: EvaluateInput,
   artifact: Artifact,
-): Promise<string> {
+): Promise<{ readonly path: string; readonly made: MadeBy }> {
   const { endpoint, judge } = study.asks;
-  const source = await callSource("evaluate.py");
   const environment = environmentOf(workshop.registry, artifact);
-  const parts = [artifact.artifact_id, source, await workshop.environmentHash(environment)];
-  if (endpoint !== undefined || judge !== undefined) parts.push(study.study_id);
+  const made: MadeBy = {
+    evaluation: await callSource("evaluate.py"),
+    environment: await workshop.environmentHash(environment),
+  };
+  const own = endpoint !== undefined || judge !== undefined ? study.study_id : undefined;
   // How a setting runs is its method's source, which the action_index finds by the setting's name alone.
   const { action, weights_id } = artifact;
   if (weights_id !== undefined && action !== null) {
     const entry = workshop.registry.method(action.agent, action.method);
     const installed = await installedCode(runner, entry);
-    parts.push(await methodSource(action.agent, entry.method, null, installed));
+    made.method = await methodSource(action.agent, entry.method, null, installed);
   }
-  const key = parts.join(" ");
-  const name = createHash("sha256").update(key).digest("hex");
-  return join(workshop.home.root, "answers", `${name}.jsonl`);
+  return { path: answersFile(workshop.home.root, artifact.artifact_id, made, own), made };
 }
+
+/** Says with a figure what it was made by beside its own words. */
+const withWords = (words: string | null) => (row: Measurement): Measurement =>
+  words === null
+    ? row
+    : { ...row, method: row.method === null ? words : `${row.method}; ${words}` };
 
 /** Other settings that are asked the same of each prompt, and where their own evaluations look. */
 async function besideOf(input: EvaluateInput) {
@@ -75,7 +82,7 @@ async function besideOf(input: EvaluateInput) {
   if (beside.length === 0) return {};
   const settings = beside.map(async (artifact) => ({
     artifact_dir: artifact.location,
-    answers_path: await answersPath(input, artifact),
+    answers_path: (await answersOf(input, artifact)).path,
   }));
   return { beside: await Promise.all(settings) };
 }
@@ -157,6 +164,8 @@ export async function evaluateArtifact(input: EvaluateInput): Promise<Outcome<Ev
   const selections = part === null ? rung : selectionsOf(part, rung);
   const likelihood = isLikelihoodRung(study.spec, fidelity);
   const { evict_after } = study.spec;
+  const { path: answers_path, made } = await answersOf(input, artifact);
+  const anew = await whyAnew(workshop.home.root, artifact.artifact_id, made, answers_path);
   const { relative, absolute } = workshop.store.samplesPath(
     study.study_id,
     part !== null
@@ -180,7 +189,7 @@ export async function evaluateArtifact(input: EvaluateInput): Promise<Outcome<Ev
         ...rungsApart(study, height).flatMap((other) => other.selections),
         ...(look?.before ?? []).flatMap((rows) => selectionsOf(rows, rung)),
       ],
-      answers_path: await answersPath(input, artifact),
+      answers_path,
       ...await besideOf(input),
       runtime: null,
       ...study.options.evaluate,
@@ -195,7 +204,7 @@ export async function evaluateArtifact(input: EvaluateInput): Promise<Outcome<Ev
   if (!evaluated.ok) return evaluated;
   const { protocol, protocol_parts, samples_sha256, refused, scored } = evaluated.value;
   const measurements = [
-    ...evaluated.value.measurements,
+    ...evaluated.value.measurements.map(withWords(anew)),
     ...scored.flatMap((one) => one.measurements),
   ];
   try {
