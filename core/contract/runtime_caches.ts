@@ -9,9 +9,11 @@ export interface RuntimeCaches<K extends Knobs = Knobs> {
   readonly forgets: boolean;
   /** What is measured where nobody names any. The first keeps everything: others are held against it. */
   readonly settings: Readonly<Record<string, SomeParamsOf<K>>>;
+  /** What is measured beside those of a study that counts its cache at so many tokens. Absent: nothing. */
+  sized?(tokens: number): readonly SomeParamsOf<K>[];
   /** Why these values fit neither each other nor the runtime, as the end of a sentence; null: they do. */
   refuses(params: ParamsOf<K>): string | null;
-  /** What the runtime's own program is told to compute so; empty: nothing. Absent: it has none. */
+  /** What the runtime's own program, or library, is told to compute so; empty: nothing. Absent: it has none. */
   launch?(params: ParamsOf<K>): string[];
 }
 

@@ -5,6 +5,7 @@ import {
   defineRuntime,
   flag,
   integer,
+  type KnobValue,
   real,
   type Support,
 } from "../../core/mod.ts";
@@ -19,6 +20,47 @@ const TRISHAPE = { knob: "sparse_prefill", is: ["trishape"] } as const;
 
 /** Sizes of an eviction, which the library counts in blocks and does not check. */
 const SIZES = ["start_size", "recent_size", "max_cache_size"] as const;
+
+/** Parts of a context that an eviction leaves, where a study counts its cache at one. */
+const PARTS = [1 / 2, 1 / 4];
+/** The first block, the latest, and one to choose. */
+const LEAST_EVICTED = 3 * BLOCK;
+
+type Params = Readonly<Record<string, KnobValue>>;
+
+/** Python's word of a flag. */
+const flagWord = (value: KnobValue | undefined): string => value === true ? "True" : "False";
+
+/** What an eviction is in the library's scheduler. */
+function evictionWords(params: Params): string[] {
+  const { start_size, recent_size, max_cache_size, eviction, score_window } = params;
+  const sizes = [start_size, recent_size, max_cache_size].join(", ");
+  const crush = params["kvcrush_blocks"] === 0
+    ? ""
+    : `, kvcrush_config=KVCrushConfig(${params["kvcrush_blocks"]})`;
+  return [
+    "use_cache_eviction=True",
+    `cache_eviction_config=CacheEvictionConfig(${sizes}, ` +
+    `AggregationMode.${String(eviction).toUpperCase()}, apply_rotation=${
+      flagWord(params["rotation"])
+    }, snapkv_window_size=${score_window}${crush})`,
+  ];
+}
+
+/** What a sparse prefill is in the library's scheduler. */
+function sparseWords(
+  { sparse_prefill, dense_tokens, seen_start, seen_recent, threshold }: Params,
+): string[] {
+  const mode = String(sparse_prefill).toUpperCase();
+  const own = sparse_prefill === "trishape"
+    ? `num_last_dense_tokens_in_prefill=${dense_tokens}, num_retained_start_tokens_in_cache=${seen_start}, ` +
+      `num_retained_recent_tokens_in_cache=${seen_recent}`
+    : `xattention_threshold=${threshold}`;
+  return [
+    "use_sparse_attention=True",
+    `sparse_attention_config=SparseAttentionConfig(mode=SparseAttentionMode.${mode}, ${own})`,
+  ];
+}
 
 const caches = defineCaches({
   forgets: true,
@@ -127,7 +169,16 @@ const caches = defineCaches({
     norm_sum: { eviction: "norm_sum" },
     norm_sum_u8: { eviction: "norm_sum", kv_precision: "u8" },
     kvcrush: { eviction: "sum", max_cache_size: 12 * BLOCK, kvcrush_blocks: 4 },
+    xattention: { sparse_prefill: "xattention" },
   },
+  sized: (tokens) =>
+    PARTS.map((part) => Math.floor(part * tokens / BLOCK) * BLOCK)
+      .filter((size) => size >= LEAST_EVICTED)
+      .map((max_cache_size) => ({
+        eviction: "norm_sum" as const,
+        max_cache_size,
+        recent_size: Math.min(4, Math.floor(max_cache_size / (4 * BLOCK)) || 1) * BLOCK,
+      })),
   refuses({ eviction, sparse_prefill, ...params }) {
     const odd = (names: readonly (keyof typeof params)[]) =>
       names.find((name) => Number(params[name]) % BLOCK !== 0);
@@ -153,6 +204,11 @@ const caches = defineCaches({
     const seen = sparse_prefill === "trishape" ? odd(["seen_start", "seen_recent"]) : undefined;
     return seen === undefined ? null : parts(seen);
   },
+  launch: (params) => [
+    `KV_CACHE_PRECISION=${params.kv_precision}`,
+    ...(params.eviction === "none" ? [] : evictionWords(params)),
+    ...(params.sparse_prefill === "none" ? [] : sparseWords(params)),
+  ],
 });
 
 function holds(change: Change, facts: Parameters<typeof openvino.holds>[1]): Support {

@@ -186,6 +186,18 @@ Deno.test("a cache's setting has a value for every knob, and what fits none is a
   assert.throws(() => namedCache(caches, "full_u9"), /Did you mean "full_u8"/);
 });
 
+Deno.test("at a study's context openvino_genai also evicts to a half and a quarter of it, in whole blocks", () => {
+  const sized = (tokens: number) =>
+    genai.caches!.sized!(tokens).map((given) => {
+      const { params } = resolveCache(genai.caches!, "sized", given);
+      return [params["max_cache_size"], params["recent_size"]];
+    });
+  assert.deepEqual(sized(8192), [[4096, 128], [2048, 128]]);
+  assert.deepEqual(sized(1000), [[480, 96], [224, 32]]);
+  assert.deepEqual(sized(200), [[96, 32]], "a quarter has no room for a choice");
+  assert.deepEqual(sized(64), []);
+});
+
 Deno.test("llama.cpp and openvino have settings too, and the first is what trials are timed with", () => {
   for (const { name, caches } of [llama, openvino]) {
     assert.ok(caches !== undefined && !caches.forgets, name);

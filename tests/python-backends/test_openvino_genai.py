@@ -82,6 +82,7 @@ def table(directory: Path) -> Any:
             "full": {},
             "u8": {"kv_precision": "u8"},
             "evicting": EVICTING,
+            "sparse": {"sparse_prefill": "xattention"},
             "rkv": {**EVICTING, "eviction": "adaptive_rkv"},
             "odd": {**EVICTING, "start_size": 30},
         },
@@ -139,7 +140,9 @@ def test_what_fails_here_is_refused_with_what_was_seen_and_the_others_are_measur
     assert "a process that tried it ended with status 1" in seen["rkv"]
     assert "diversity" in seen["rkv"]
     assert "must be a multiple of block siz" in seen["odd"]
-    assert {one["setting"] for one in table["caches"]} == {"u8", "evicting"}
+    assert {one["setting"] for one in table["caches"]} == {"u8", "evicting", "sparse"}
+    sparse = row(table, "sparse", 512)
+    assert sparse["kept_bytes"] == sparse["full_kept_bytes"], "what is not computed is kept"
 
 
 @pytest.mark.parametrize(

@@ -59,6 +59,8 @@ export interface MeasuredCaches {
   readonly caches: readonly TimedCache[];
   /** Absent: they were not asked for. */
   readonly scores?: readonly ScoredCache[];
+  /** Why settings that pay could not be scored; absent: they were, or it was not asked for. */
+  readonly unscored?: string;
   readonly refused: readonly { readonly setting: string; readonly reason: string }[];
   /** By setting, what the runtime's own program is told; absent: it has none. */
   readonly launches?: Readonly<Record<string, string[]>>;
@@ -98,8 +100,12 @@ function settingsOf(
       ? resolveCache(caches, one, namedCache(caches, one))
       : resolveCache(caches, Object.entries(one).map((pair) => pair.join("=")).join(","), one)
   );
-  const names = new Set<string>();
-  const each = made.filter(({ name }) => !names.has(name) && names.add(name));
+  // One may be asked for by its name and by its knobs.
+  const seen = new Set<string>();
+  const each = made.filter(({ params }) => {
+    const key = JSON.stringify(params);
+    return !seen.has(key) && seen.add(key);
+  });
   if (each.length > 1) return each;
   throw new UsageError(`Cannot compare ${full} with nothing: name another setting of the cache`);
 }
@@ -158,9 +164,9 @@ async function artifactOf(
   );
 }
 
-/** Nothing where no benchmark of the study can be scored: the times stand without. */
-function refusedOnly(error: unknown): null {
-  if (error instanceof UsageError) return null;
+/** Why no benchmark of the study can be scored: the times stand without. */
+function refusedOnly(error: unknown): string {
+  if (error instanceof UsageError) return error.message;
   throw error;
 }
 
@@ -214,9 +220,10 @@ export async function studyCaches(
     if (!outcome.ok) throw refusal(outcome.failure);
     const { caches, refused } = outcome.value;
     const worth = settingsToScore(settings, caches, refused, options.scores === "paying");
-    const tasks = options.scores === "paying" && worth.length > 1
+    const found = options.scores === "paying" && worth.length > 1
       ? await tasksToScore(session, store, scorable).catch(refusedOnly)
       : asked;
+    const [tasks, unscored] = typeof found === "string" ? [null, { unscored: found }] : [found, {}];
     const scores = tasks === null ? {} : {
       scores: await scoreCaches(
         { tools, runner, runtime, artifact, form_dir: forms.value.form_dir ?? "", ...tasks },
@@ -238,7 +245,8 @@ export async function studyCaches(
     });
     const { numerics: _, version, ...measured } = outcome.value;
     const full = settings[0]!.name;
-    return { ...own, runtime_version: version, full, ...measured, ...scores, ...launches };
+    const told = { ...measured, ...scores, ...unscored, ...launches };
+    return { ...own, runtime_version: version, full, ...told };
   } finally {
     await rm(scratch, { recursive: true, force: true });
   }

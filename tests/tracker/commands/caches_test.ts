@@ -52,19 +52,22 @@ const ROWS = [
 ];
 
 /** As much of a study as its cache's sentences are drawn from: t01 keeps a tenth of the cache. */
-function studyAt(caches_timed: readonly object[]): StudyView {
+function studyAt(caches_timed: readonly object[], left = 1e6): StudyView {
   const rows = (values: Record<string, number>) =>
-    Object.entries(values).map(([metric, value]) => ({ metric, value }));
+    Object.entries(values).map(([metric, value]) => ({ metric, value, task: null, slice: null }));
   const trials = [
     {
       ...{ trial_id: "s/t00", strategy: null, artifact_ids: [] },
-      measurements: rows({ kv_bytes_at_context: 5e7, memory_bytes_at_context: 3e8 }),
+      measurements: rows({
+        ...{ kv_bytes_at_context: 5e7, memory_bytes_at_context: 3e8 },
+        context_kv_bytes: 2e6,
+      }),
     },
     {
       ...{ trial_id: "s/t01", strategy: {}, artifact_ids: ["w", "p"] },
       measurements: rows({
         ...{ kv_bytes_at_context: 5e6, memory_bytes_at_context: 2e8 },
-        kv_crossing_tokens: 257,
+        ...{ kv_crossing_tokens: 257, context_kv_bytes: left },
       }),
     },
   ];
@@ -85,6 +88,9 @@ Deno.test("the recommended trial says at which length its cache pays, and of tim
     "Its cache setting takes fewer bytes than the full cache from 257 tokens on.",
   );
   assert.match(time!, /^Whether it saves time is not known: torch emulates/);
+  const uncut = contextSentences(studyAt([], 2e6));
+  assert.equal(uncut.length, 4);
+  assert.match(uncut[2]!, /^No context of the study's benchmarks was longer than what it keeps:/);
   const measured = {
     ...{ caches: ROWS, settings: [{ name: "full" }], runtime: "genai", version: "genai 1" },
     launches: { less: ["--less", "1"] },
@@ -165,9 +171,16 @@ Deno.test("a study's end measures each weights of the front once, and asks for t
       return Promise.resolve(measured);
     },
   } as unknown as StudySession; // as much of one as is asked
-  const texts = await frontCaches(session, "llama.cpp", () => {});
+  const texts = await frontCaches(session, { ...llamaCpp, caches: llamaCpp.caches! }, () => {});
   const each = { runtime: "llama.cpp", passes: 2, scores: "paying", contexts: [256, 512, 1024] };
   assert.deepEqual(asked, [{ ...each, trial: "s/t01" }, { ...each, trial: "s/t02" }]);
+  asked.splice(0);
+  await frontCaches(session, { ...genai, caches: genai.caches! }, () => {});
+  assert.deepEqual(
+    (asked as unknown as { settings: unknown[] }[])[0]?.settings, // it was narrowed by what stood there
+    [...Object.keys(genai.caches!.settings), ...genai.caches!.sized!(1024)],
+    "a runtime whose sizes go by the context has those too",
+  );
   assert.match(texts[0]!, /^The weights of t01 in llama\.cpp.*\n.*prompt +setting/);
   assert.match(texts[1]!, /^The weights of t02 .*: its files are gone$/);
 });
@@ -180,6 +193,17 @@ Deno.test("a setting is told as its runtime's own program takes it", () => {
   assert.equal(told(llamaCpp, "flash_q8_0"), "-ctk q8_0 -ctv q8_0 -fa on");
   assert.equal(told(llamaCpp, "one_thread"), "-ctk f32 -ctv f32 -fa off -t 1");
   assert.equal(told(llamaCpp, "not_repacked"), "-ctk f32 -ctv f32 -fa off --no-repack");
+  assert.equal(told(genai, "full_u8"), "KV_CACHE_PRECISION=u8");
+  assert.equal(
+    told(genai, "kvcrush"),
+    "KV_CACHE_PRECISION=f16 use_cache_eviction=True cache_eviction_config=CacheEvictionConfig(32, " +
+      "128, 384, AggregationMode.SUM, apply_rotation=False, snapkv_window_size=8, " +
+      "kvcrush_config=KVCrushConfig(4))",
+  );
+  assert.match(
+    told(genai, "xattention"),
+    /\(mode=SparseAttentionMode\.XATTENTION, xattention_threshold=0\.8\)$/,
+  );
   assert.equal(
     told(openvino, "inputs_32"),
     "KV_CACHE_PRECISION=f32 INFERENCE_PRECISION_HINT=f32 DYNAMIC_QUANTIZATION_GROUP_SIZE=32",
@@ -249,6 +273,8 @@ Deno.test("settings are checked before any work, the full cache always among the
   assert.deepEqual(names(runtimes, { settings: ["full_u8", mine, "full_u8"] }), [
     ...["full_f16", "full_u8", "eviction=sum,max_cache_size=256"],
   ]);
+  const twice = [{ kv_precision: "u8" }, "full_u8", { kv_precision: "f16" }];
+  assert.deepEqual(names(runtimes, { settings: twice }), ["full_f16", "kv_precision=u8"]);
   const refused = (asked: Parameters<typeof checkedCaches>[1], said: RegExp) =>
     assert.throws(() => checkedCaches(runtimes, asked), said);
   refused({ settings: ["full_f16"] }, /full_f16 with nothing: name another setting/);
@@ -332,7 +358,9 @@ Deno.test("the table has the full cache of each length first, and the JSON every
   );
   const said = cachesText({ ...measured, scores: SCORES });
   assert.match(said, /needles +norm_sum +accuracy +0\.600 ± 0\.100 +−?-?0\.300 ± 0\.050 +20/);
-  assert.doesNotMatch(said, /tells no setting apart/);
+  assert.doesNotMatch(said, /tells no setting apart|no answers are generated/);
+  const unscored = "Cannot score settings of a cache on words: no answers are generated there";
+  assert.ok(cachesText({ ...measured, unscored }).split("\n").includes(unscored));
   const floor = [{ ...SCORES[0]!, value: 0 }];
   assert.match(cachesText({ ...measured, scores: floor }), /needles tells no setting apart/);
   const wide = measured.caches.map((row) => ({ ...row, decode_ratio_high: 2000 }));

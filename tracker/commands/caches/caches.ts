@@ -114,6 +114,7 @@ export function cachesText(measured: MeasuredCaches): string {
     ...scoresText(measured.scores ?? []),
     "",
     ...payingTexts({ ...measured, version: runtime_version }),
+    ...(measured.unscored === undefined ? [] : [measured.unscored]),
     "",
     `${runtime_version}, ${threads} threads, load ${
       number(load_average, 2)

@@ -1,5 +1,4 @@
-import { trialName, UsageError } from "../../../core/mod.ts";
-import type { StudyEvent } from "../../../core/mod.ts";
+import { type Runtime, type StudyEvent, trialName, UsageError } from "../../../core/mod.ts";
 import type { StudySession } from "../../session/study_session.ts";
 import type { StudyView } from "../../show/view/study_view.ts";
 import { cachesText } from "./caches.ts";
@@ -23,10 +22,20 @@ export function weightsOnFront(
   });
 }
 
-/** The context with a half and a quarter of it, where the model reads it with what is generated after it. */
-function contextsFor({ spec: { context_tokens }, facts: { model } }: StudyView) {
+/**
+ * The context with a half and a quarter of it, where the model reads it with what is generated after it, and
+ * the runtime's settings with those that go by its length.
+ */
+function atContext(
+  { spec: { context_tokens }, facts: { model } }: StudyView,
+  { settings, sized }: NonNullable<Runtime["caches"]>,
+) {
   if (context_tokens === undefined || context_tokens + AFTER > model.context_length) return {};
-  return { contexts: [4, 2, 1].map((part) => Math.max(1, Math.floor(context_tokens / part))) };
+  const contexts = [4, 2, 1].map((part) => Math.max(1, Math.floor(context_tokens / part)));
+  const own = sized?.(context_tokens) ?? [];
+  return own.length === 0
+    ? { contexts }
+    : { contexts, settings: [...Object.keys(settings), ...own] };
 }
 
 /**
@@ -35,7 +44,7 @@ function contextsFor({ spec: { context_tokens }, facts: { model } }: StudyView) 
  */
 export async function frontCaches(
   session: StudySession,
-  runtime: string,
+  { name: runtime, caches }: Pick<Runtime, "name"> & Required<Pick<Runtime, "caches">>,
   onEvent: (event: StudyEvent) => void,
 ): Promise<string[]> {
   const view = await session.view();
@@ -47,7 +56,7 @@ export async function frontCaches(
     } in ${runtime}, under its own settings of the cache`;
     try {
       const cheap = { passes: PASSES, scores: "paying" as const };
-      const options = { runtime, trial, ...cheap, ...contextsFor(view), onEvent };
+      const options = { runtime, trial, ...cheap, ...atContext(view, caches), onEvent };
       texts.push(`${of}:\n${cachesText(await session.caches(options))}`);
     } catch (error) {
       if (!(error instanceof UsageError)) throw error;

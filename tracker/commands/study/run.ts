@@ -93,7 +93,9 @@ export async function runStudyCommand(options: StudyCommandOptions & Followed, o
     ...(maxDisk === undefined ? {} : { maxDiskBytes: parseBytes(maxDisk, "--max-disk") }),
   });
   // A name that is none is said before any work.
-  if (caches !== undefined) checkedCaches(lab.registry.runtimes, { runtime: caches });
+  const tried = caches === undefined
+    ? null
+    : checkedCaches(lab.registry.runtimes, { runtime: caches }).runtime;
   const session = await open(lab);
   begun = true;
   introduce(session, screen.say);
@@ -113,9 +115,9 @@ export async function runStudyCommand(options: StudyCommandOptions & Followed, o
       onProgress?.(follow.progress());
     },
   });
-  const measured = caches === undefined || result.stop === "cancelled"
+  const measured = tried === null || result.stop === "cancelled"
     ? []
-    : await frontCaches(session, caches, onEvent);
+    : await frontCaches(session, tried, onEvent);
   screen.finish();
   const view = await session.view();
   const files = await session.report(output === undefined ? {} : { folder: output }, view);

@@ -129,7 +129,20 @@ function countedSentences(
     `At ${at} keys and values take ${bytes(kv)}${beside("kv_bytes_at_context")}; with ` +
     `the weights that is ${bytes(memory)}${beside("memory_bytes_at_context")}, by arithmetic.`;
   const crossing = of("kv_crossing_tokens");
-  return [counted, ...(crossing === null ? [] : [paysFrom(crossing, context_tokens)])];
+  if (crossing === null) return [counted];
+  const uncut = leftOf(trial) !== null && leftOf(trial)! >= (leftOf(original) ?? Infinity);
+  return [counted, paysFrom(crossing, context_tokens), ...(uncut ? [UNCUT] : [])];
+}
+
+const UNCUT =
+  "No context of the study's benchmarks was longer than what it keeps: its score says nothing of " +
+  "what that setting loses.";
+
+/** Bytes of the cache that were left of the benchmarks' contexts, in the mean. */
+function leftOf(trial: ViewedTrial | undefined): number | null {
+  return trial?.measurements.findLast(({ metric, task, slice }) =>
+    metric === "context_kv_bytes" && task === null && slice === null
+  )?.value ?? null;
 }
 
 function paysFrom(crossing: number, context_tokens: number): string {
