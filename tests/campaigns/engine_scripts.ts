@@ -2,7 +2,6 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { LocalEngine } from "../../tracker/jobs/engines/local/local_engine.ts";
-import { RayEngine } from "../../tracker/jobs/engines/ray/ray_engine.ts";
 import { SlurmEngine } from "../../tracker/jobs/engines/slurm/slurm_engine.ts";
 import { hasRay, NO_RAY, startRay } from "../fixtures/ray_cluster.ts";
 import { hasSlurm, NO_SLURM, startSlurm } from "../fixtures/slurm_cluster.ts";
@@ -59,13 +58,11 @@ Deno.test({
   ignore: ignoreUnless(await hasRay(), NO_RAY),
   ...detached,
   async fn() {
-    const { url, token, end } = await startRay();
+    const cluster = await startRay();
     try {
-      const head = { name: "ray", url, token, token_from: "RAY_AUTH_TOKEN" };
-      const options = { head, deno: Deno.execPath(), machine: null };
-      await allAsSeen(() => new RayEngine("ray", options), 240_000);
+      await allAsSeen(() => cluster.engine(), 240_000);
     } finally {
-      end();
+      cluster.end();
     }
   },
 });

@@ -1,10 +1,7 @@
-/** What every engine must do, over a Ray head that really runs, and what its faults do to it. */
+/** What any engine must do above all, over a Ray head that really runs; tests/campaigns has the rest. */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { setTimeout as delay } from "node:timers/promises";
-import { readResult } from "../../tracker/jobs/attempt/attempt_folder.ts";
-import { RayEngine } from "../../tracker/jobs/engines/ray/ray_engine.ts";
 import { hasRay, NO_RAY, startRay } from "../fixtures/ray_cluster.ts";
 import { ignoreUnless } from "../run/counts.ts";
 import { temporaryFolder } from "../temporary_folder.ts";
@@ -15,14 +12,9 @@ const ignored = () => ignoreUnless(there, NO_RAY);
 const cluster = there ? await startRay() : null;
 globalThis.addEventListener("unload", () => cluster?.end());
 
-function open(token = cluster!.token): RayEngine {
-  const head = { name: "ray", url: cluster!.url, token, token_from: "RAY_AUTH_TOKEN" };
-  return new RayEngine("ray", { head, deno: Deno.execPath(), machine: null });
-}
-
 const world: EngineWorld = {
   root: temporaryFolder("ray-engine"),
-  open,
+  open: () => cluster!.engine(),
   ...{ patience_ms: 90_000, log_bytes: 50_000_000, queue_runs: 2, queued: 20 },
 };
 const detached = { sanitizeOps: false, sanitizeResources: false };
@@ -51,8 +43,8 @@ Deno.test({
   ignore: ignored(),
   ...detached,
   async fn() {
-    assert.equal(await open().check(world.root), null);
-    await assert.rejects(open("0".repeat(32)).check(world.root), {
+    assert.equal(await cluster!.engine().check(world.root), null);
+    await assert.rejects(cluster!.engine("0".repeat(32)).check(world.root), {
       name: "EngineError",
       message:
         "Cannot ask ray for its jobs as ray does not take the token of RAY_AUTH_TOKEN: give the " +
@@ -70,22 +62,5 @@ Deno.test({
   },
 });
 
-Deno.test({
-  name: "ray: a head that dies forgets its jobs, and what runs ends with its result",
-  ignore: ignored(),
-  ...detached,
-  async fn() {
-    const { engine, said, stateOf, end } = driving(world);
-    const handle = await engine.submit(attemptOf(world, "echo ready; sleep 30; exit 6"));
-    await said(handle, "ready");
-    await cluster!.kill();
-    await assert.rejects(engine.states([handle]), { name: "EngineError", kind: "down" });
-    await cluster!.start();
-    if (readResult(handle) === null) assert.equal((await stateOf(handle)).state, "unknown");
-    for (let tries = 0; tries < 400 && readResult(handle) === null; tries++) await delay(100);
-    assert.equal((await end(handle))?.code, 6);
-  },
-});
-
 // Last: what was cancelled while it waited stays in the head's line until it has begun and seen that.
-engineCases("ray", () => world, ignored);
+engineCases("ray", () => world, ignored, "first");

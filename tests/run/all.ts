@@ -37,12 +37,15 @@ import { inTemporaryFolder } from "./temporary.ts";
 const MODES = ["test", "ok", "long"] as const;
 /** Made on request alone: the gate has the tests that need them run. */
 const OF_THE_GATE = ["openvino_genai", "kvpress"];
+/** The same, where it can be had: its tests say why they are left out elsewhere. */
+const WHERE_IT_CAN_BE = ["ray"];
 /** What is run: a word of the command, or all, which is the gate. */
 type Mode = typeof MODES[number] | "gate";
 
 async function jobsOf(mode: Mode, { below, measure }: Pick<Asked, "below" | "measure">) {
-  const more = mode === "gate" ? OF_THE_GATE : [];
-  const asked: Asked = { steps: setUp([...usualEnvironments(), ...more]), below, measure };
+  const [more, wished] = mode === "gate" ? [OF_THE_GATE, WHERE_IT_CAN_BE] : [[], []];
+  const steps = setUp([...usualEnvironments(), ...more, ...wished], wished);
+  const asked: Asked = { steps, below, measure };
   if (mode === "long") {
     return longestFirst(await longJobs(asked, ["tests/long", "tests/campaigns"]));
   }

@@ -9,7 +9,6 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Engine } from "../../../core/jobs/engine.ts";
 import { startChild } from "../../../python-backends/child/start_child.ts";
 import { LocalEngine } from "../../../tracker/jobs/engines/local/local_engine.ts";
-import { RayEngine } from "../../../tracker/jobs/engines/ray/ray_engine.ts";
 import { SlurmEngine } from "../../../tracker/jobs/engines/slurm/slurm_engine.ts";
 import { hasRay, startRay } from "../../fixtures/ray_cluster.ts";
 import { hasSlurm, startSlurm } from "../../fixtures/slurm_cluster.ts";
@@ -85,14 +84,7 @@ if (await hasSlurm()) {
 if (await hasRay()) {
   const cluster = await startRay();
   try {
-    const head = {
-      name: "ray",
-      url: cluster.url,
-      token: cluster.token,
-      token_from: "RAY_AUTH_TOKEN",
-    };
-    const engine = new RayEngine("ray", { head, deno, machine: null });
-    await measure("ray", (n) => by(engine, n));
+    await measure("ray", (n) => by(cluster.engine(), n));
   } finally {
     cluster.end();
   }

@@ -9,7 +9,7 @@ const LATER =
   /unable to contact|connection (?:refused|reset|timed)|timed out|temporarily|not responding|communication|zero bytes|shutting down|in standby|backup controller/i;
 
 /** What its programs say where they are installed, and no cluster is. */
-const NO_CLUSTER = /establish a configuration source|failed to fetch config/i;
+const NO_CLUSTER = /establish a configuration source|failed to fetch config|ClusterName needs/i;
 
 /** Runs one of SLURM's programs for what it prints; `attempt` is what is done, for the sentence. */
 export async function askSlurm(
