@@ -1,6 +1,9 @@
 /** A queue that is driven really: its journal, this machine's slots, wrappers and programs. */
 import assert from "node:assert/strict";
 import { join } from "node:path";
+import type { Attempt } from "../../../core/mod.ts";
+import { LocalEngine } from "../../../tracker/jobs/engines/local/local_engine.ts";
+import { ofAnotherStore } from "../../../tracker/jobs/engines/take_on.ts";
 import { endOf } from "../../../tracker/jobs/attempt/attempt_state.ts";
 import { readLease } from "../../../tracker/jobs/attempt/lease.ts";
 import { attemptFolder, ownPaths } from "../../../tracker/store/queue/queue_paths.ts";
@@ -102,4 +105,24 @@ Deno.test("without its driver a job goes on, and the next driver takes its resul
       attempt.began! <= attempt.ended! && attempt.ended! <= over,
       `${attempt.ended} ${over}`,
     );
+  }));
+
+Deno.test("a copy of a store is told that the other one's job has its name, and does not take that for its own", () =>
+  inDirectory(async (root) => {
+    const { submit, drive, job, paths } = await queueWorld(root);
+    const copied = await submit(1);
+    const elsewhere = join(root, "first", "queue", "jobs", copied, "attempt-1");
+    const slots = { cpu: 1, gpu: 0, memory_gb: null };
+    class Cluster extends LocalEngine {
+      override submit(attempt: Attempt): Promise<string> {
+        return Promise.reject(ofAnotherStore("cluster", attempt, elsewhere));
+      }
+      override find(): Promise<string[]> {
+        return Promise.resolve([elsewhere]);
+      }
+    }
+    const engine = new Cluster(paths.books, { slots, cards: [], machine: "test" }, "cluster");
+    const over = () => job(copied).state === "failed";
+    await drive(() => until("it is refused", over, 20_000), { engines: [engine] });
+    assert.match(job(copied).reason, /one of both stores is a copy of the other with its queue/);
   }));

@@ -101,12 +101,19 @@ function usualRoom({ store }: QueuePaths): RoomOptions {
   return { collect: (bytes) => collectRoom(findHome(Deno.env.toObject(), store), bytes) };
 }
 
+/** An engine that finds this queue's attempts alone: of a copy of the store it may hold jobs of the same names. */
+function ofThisQueue(engine: Engine, { root }: QueuePaths): Engine {
+  const find = engine.find.bind(engine);
+  engine.find = async (id) => (await find(id)).filter((handle) => handle.startsWith(`${root}/`));
+  return engine;
+}
+
 /** @throws UsageError where another process drives this queue. */
 export async function driveQueue(options: DriveOptions): Promise<void> {
-  const { paths, engines, programOf, signal, until_idle = false, onTurn, onStuck = () => {} } =
-    options;
+  const { paths, programOf, signal, until_idle = false, onTurn, onStuck = () => {} } = options;
   using lock = driverLock(paths);
   if (lock === null) throw new UsageError(drivenBy(paths));
+  const engines = options.engines.map((engine) => ofThisQueue(engine, paths));
   const disk = new QueueDisk(paths.journal);
   const files = queueFiles(paths, programOf, engines);
   const watch = watchJobs(paths, disk, { room: usualRoom(paths), ...options.watch });
