@@ -166,6 +166,16 @@ function isOfType(payload: Uint8Array, type: JournalRecord["type"]): boolean {
   return new TextDecoder().decode(payload.subarray(0, start.length)) === start;
 }
 
+/** What stands before a payload: null where it cannot be read. */
+function headerAt(bytes: Uint8Array, from: number) {
+  const head = new TextDecoder().decode(bytes.subarray(from, from + MAX_HEADER));
+  const found = HEADER.exec(head.slice(0, head.indexOf(" ") + 19));
+  if (found === null) return null;
+  const [text, version, size, sum] = found as unknown as [string, string, string, string];
+  const start = from + text.length;
+  return { version, start, end: start + parseInt(size, 16), sum: parseInt(sum, 16) };
+}
+
 const FIRST_FIELDS = /^\{"type":"([a-z_]+)","at":"([^"\\]+)"/;
 
 /**
@@ -175,14 +185,12 @@ const FIRST_FIELDS = /^\{"type":"([a-z_]+)","at":"([^"\\]+)"/;
 export function firstFields(
   bytes: Uint8Array,
 ): { readonly type: JournalRecord["type"]; readonly at: string } | null {
-  const head = new TextDecoder().decode(bytes.subarray(0, MAX_HEADER));
-  const header = HEADER.exec(head.slice(0, head.indexOf(" ") + 19));
-  if (header === null || Number(header[1]) !== RECORD_VERSION) return null;
-  const start = header[0].length;
-  const end = start + parseInt(header[2]!, 16);
+  const header = headerAt(bytes, 0);
+  if (header === null || Number(header.version) !== RECORD_VERSION) return null;
+  const { version, start, end, sum } = header;
   if (end >= bytes.length) return null;
   const payload = bytes.subarray(start, end);
-  if (checksum(header[1]!, payload) !== parseInt(header[3]!, 16)) return null;
+  if (checksum(version, payload) !== sum) return null;
   const found = FIRST_FIELDS.exec(new TextDecoder().decode(payload.subarray(0, 128)));
   // What was written was checked against the schema before.
   return found === null ? null : { type: found[1] as JournalRecord["type"], at: found[2]! };
@@ -199,15 +207,13 @@ export function readEntry(
   base: number,
   without?: JournalRecord["type"],
 ): Entry | Skipped | null {
-  const head = new TextDecoder().decode(bytes.subarray(from, from + MAX_HEADER));
-  const header = HEADER.exec(head.slice(0, head.indexOf(" ") + 19));
+  const header = headerAt(bytes, from);
   const newline = bytes.indexOf(NEWLINE, from);
   if (header === null) {
     if (newline < 0) return null;
     return damaged(bytes, from, newline + 1, base, "its header cannot be read");
   }
-  const start = from + header[0].length;
-  const end = start + parseInt(header[2]!, 16);
+  const { start, end } = header;
   const line = newline < 0 ? null : newline + 1;
   if (end > bytes.length || (newline >= 0 && newline < end)) {
     return line === null
@@ -215,13 +221,13 @@ export function readEntry(
       : damaged(bytes, from, line, base, "it is shorter than its header says");
   }
   const payload = bytes.subarray(start, end);
-  if (checksum(header[1]!, payload) !== parseInt(header[3]!, 16)) {
+  if (checksum(header.version, payload) !== header.sum) {
     if (line === null) return null;
     return damaged(bytes, from, line, base, "its checksum does not match");
   }
   if (end === bytes.length) return null;
   const place = { offset: base + from, next: base + end + 1 };
-  const version = Number(header[1]);
+  const version = Number(header.version);
   if (version > RECORD_VERSION) return { kind: "newer", ...place, version };
   if (without !== undefined && isOfType(payload, without)) {
     return { kind: "skipped", next: place.next };
