@@ -77,7 +77,13 @@ def by_llmcompressor(
     linear = [] if part == "embedding" else linear_names(model)
     layers = [*linear, *([] if part == "linear" else [embedding_name(model)])]
     if method != "gptq":
-        groups = {"group_0": scheme(layers, params, activations=method == "int8")}
+        groups = {
+            f"group_{number}": scheme(targets, params, activations)
+            for number, (targets, activations) in enumerate(
+                [(linear, method == "int8"), (layers[len(linear) :], False)]  # tokens are no floats
+            )
+            if targets
+        }
         oneshot(model=model, recipe=QuantizationModifier(config_groups=groups))
         return layers
     from torch.utils.data import DataLoader

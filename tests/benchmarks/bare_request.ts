@@ -2,6 +2,7 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { JournalRecord, ResolvedAction, Trial, WireTask } from "../../core/mod.ts";
+import { openArtifactStore } from "../../tracker/artifacts/artifact_store.ts";
 import { discoverPlugins } from "../../tracker/lab/discover.ts";
 import { BATCH_SIZE } from "../../tracker/lab/runner/evaluate_artifact.ts";
 import { PROTOCOL } from "../../tracker/lab/runner/measure_speed.ts";
@@ -126,13 +127,19 @@ async function evaluationsOf(
   return found;
 }
 
-/** The graph that was exported for a study's baseline; null where there is none. */
-async function graphOf(study: MeasuredStudy): Promise<string | null> {
+/** Where the original's files lie: a journal says the id alone. Null where they are gone. */
+async function originalDir({ home, view }: MeasuredStudy): Promise<string | null> {
+  const baseline = [...view.artifacts.values()].find(({ parent_id }) => parent_id === null);
+  if (baseline === undefined) return null;
+  using artifacts = await openArtifactStore(home.artifacts);
+  return (await artifacts.get(baseline.artifact_id))?.location ?? null;
+}
+
+/** The graph that was exported of the original; null where there is none. */
+async function graphOf(study: MeasuredStudy, model_dir: string): Promise<string | null> {
   if (study.view.spec.runtime !== "openvino") return null;
   const folder = join(study.home.cache, "forms");
-  const baseline = [...study.view.artifacts.values()].find(({ parent_id }) => parent_id === null);
-  if (baseline === undefined) return null;
-  const config = JSON.parse(await readFile(join(baseline.location, "config.json"), "utf8"));
+  const config = JSON.parse(await readFile(join(model_dir, "config.json"), "utf8"));
   const label = formLabel("openvino", architectureOf(config));
   const names = await readdir(folder).catch(() => []);
   const name = names.find((name) => name.startsWith(`${label}-`));
@@ -160,10 +167,12 @@ export async function bareRequest(study: MeasuredStudy): Promise<BareRequest | s
   if (refusal !== null) return refusal;
   const others = artifactsOfOthers(records);
   if (others > 0) return `${others} of the study's artifacts were made by an earlier study`;
-  const graph_dir = await graphOf(study);
+  const model_dir = await originalDir(study);
+  if (model_dir === null) return "the files of the study's original are gone";
+  const graph_dir = await graphOf(study, model_dir);
   if (graph_dir === null) return "the study was not timed in openvino, or its graph is gone";
   return {
-    model_dir: view.facts.model.path,
+    model_dir,
     graph_dir,
     calibration_text: fileURLToPath(
       new URL("../../python-backends/pare_backends/text/calibration.jsonl", import.meta.url),
