@@ -57,8 +57,10 @@ export async function keptStudy(
   place: Place,
   name: string,
   asked: readonly (readonly ActionInput[])[],
+  more: Pick<StudyRequestInput, "runtime"> = {},
 ): Promise<string> {
   return await keptStudyOf(place, name, {
+    ...more,
     ...{ model_name: place.model, dataset: place.model, fidelity: "full", rules: [] },
     strategies: asked.map((actions) => ({ actions: [...actions] })),
     max_trials: asked.length,

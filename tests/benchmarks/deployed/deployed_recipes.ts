@@ -1,11 +1,14 @@
-/** Recipes that may be the fastest that lose little: linear layers and output head rounded. */
+/** Recipes that may be the fastest that lose little, for each runtime those that are at home in it. */
 import type { ActionInput } from "../../../core/mod.ts";
+
+export const RUNTIMES = ["openvino", "llama.cpp"] as const;
+export type DeployedRuntime = typeof RUNTIMES[number];
 
 export interface DeployedRecipe {
   readonly name: string;
   readonly actions: readonly ActionInput[];
-  /** Whether llama.cpp's blocks hold it: 32 weights to a scale, floats as inputs. */
-  readonly in_gguf: boolean;
+  /** The study that it is a trial of. llama.cpp's blocks hold 32 weights to a scale, and floats as inputs. */
+  readonly runtime: DeployedRuntime;
 }
 
 const GROUP = 32;
@@ -20,20 +23,37 @@ const HEAD = rounding("rtn", { bits: 8, group_size: GROUP, targets: "embedding" 
 /** As OpenVINO rounds them. */
 const INPUTS = { activation_group_size: 64 };
 
-const grid = (method: string, bits: number) => rounding(method, { bits, group_size: GROUP });
+/** Four bits with a scale and a least value a group. */
+const GPTQ = rounding("gptq", { bits: 4, group_size: GROUP, symmetric: false });
 
 /** Layers of 4 and of 8 bits, those of 8 where the Fisher information says that it matters. */
-const mixed = (average_bits: number) =>
-  rounding("mixed", { average_bits, layer_bits: "4-8", group_size: GROUP, rounded_by: "gptq" });
+const MIXED = rounding("mixed", {
+  ...{ average_bits: 6, layer_bits: "4-8", group_size: GROUP, rounded_by: "gptq" },
+});
 
-export const RECIPES: readonly DeployedRecipe[] = [
-  { name: "int8", actions: [rounding("int8", INPUTS)], in_gguf: false },
-  { name: "int8 + head", actions: [rounding("int8", INPUTS), HEAD], in_gguf: false },
-  { name: "rtn 8 + head", actions: [grid("rtn", 8), HEAD], in_gguf: true },
-  { name: "gptq 4 + head", actions: [grid("gptq", 4), HEAD], in_gguf: true },
-  { name: "autoround 4 + head", actions: [grid("autoround", 4), HEAD], in_gguf: true },
-  { name: "mixed 5 + head", actions: [mixed(5), HEAD], in_gguf: true },
-  { name: "mixed 6 + head", actions: [mixed(6), HEAD], in_gguf: true },
+const blocks = (block_mix: string, params: ActionInput["params"] = {}) => [
+  rounding("kquant", { block_mix, ...params }),
 ];
 
-export const QUICK: readonly DeployedRecipe[] = [RECIPES[2]!];
+/** Kinds that the Fisher information chooses at the bytes of the mix. */
+const FISHER = { kinds_by: "fisher" };
+
+export const RECIPES: readonly DeployedRecipe[] = [
+  { name: "int8", actions: [rounding("int8", INPUTS)], runtime: "openvino" },
+  { name: "int8 + head", actions: [rounding("int8", INPUTS), HEAD], runtime: "openvino" },
+  { name: "gptq 4 + head", actions: [GPTQ, HEAD], runtime: "openvino" },
+  { name: "gptq 4 + head", actions: [GPTQ, HEAD], runtime: "llama.cpp" },
+  { name: "mixed 6 + head", actions: [MIXED, HEAD], runtime: "llama.cpp" },
+  { name: "IQ4_XS by fisher", actions: blocks("IQ4_XS", FISHER), runtime: "llama.cpp" },
+  { name: "Q4_K_M", actions: blocks("Q4_K_M"), runtime: "llama.cpp" },
+  { name: "Q5_K_M by fisher", actions: blocks("Q5_K_M", FISHER), runtime: "llama.cpp" },
+  { name: "Q6_K", actions: blocks("Q6_K"), runtime: "llama.cpp" },
+];
+
+const EIGHT = rounding("rtn", { bits: 8, group_size: GROUP });
+
+export const QUICK: readonly DeployedRecipe[] = [
+  { name: "rtn 8 + head", actions: [EIGHT, HEAD], runtime: "openvino" },
+  { name: "rtn 8 + head", actions: [EIGHT, HEAD], runtime: "llama.cpp" },
+  { name: "Q8_0", actions: blocks("Q8_0"), runtime: "llama.cpp" },
+];

@@ -4,7 +4,7 @@ import { meanKl } from "../recovery/recovery_rows.ts";
 
 const numeric = z.number().nullable();
 
-/** A recipe in OpenVINO, beside the original in the same minutes. */
+/** A recipe in its study's runtime, beside the original in the same minutes. */
 export const Trial = z.strictObject({
   name: z.string(),
   state: z.string(),
@@ -35,20 +35,48 @@ export const GgufFile = z.strictObject({
 });
 export type GgufFile = z.infer<typeof GgufFile>;
 
+/** The original in a runtime and precision, all of them in turn as the study of files began. */
+export const Original = z.strictObject({
+  runtime: z.string(),
+  inference_precision: z.string().nullable(),
+  latency_ms: numeric,
+  reason: z.string().nullable(),
+});
+export type Original = z.infer<typeof Original>;
+
+/** A way to generate the original's greedy tokens in llama.cpp, with a compressed model as its draft. */
+const DraftWay = z.strictObject({
+  /** Milliseconds per token, prompt by prompt and pass by pass. */
+  ms: z.array(z.number()),
+  /** The share of the guesses that the original takes. */
+  taken: z.array(z.number()),
+  /** The share of the original's own tokens that come out. */
+  equal: z.array(z.number()),
+});
+
+const Drafts = z.strictObject({
+  draft: z.string(),
+  load: z.number(),
+  ways: z.record(z.string(), DraftWay),
+});
+export type Drafts = z.infer<typeof Drafts>;
+
 export const KeptDeployed = z.strictObject({
   cores: z.number(),
-  trials: z.array(Trial),
-  llama_cpp: z.strictObject({ load: z.number(), files: z.array(GgufFile) }),
+  /** By runtime: the trials of its study. */
+  trials: z.strictObject({ openvino: z.array(Trial), llama_cpp: z.array(Trial) }),
+  originals: z.array(Original),
+  llama_cpp: z.strictObject({ load: z.number(), files: z.array(GgufFile), drafts: Drafts }),
 });
 export type KeptDeployed = z.infer<typeof KeptDeployed>;
 
 /** Points of accuracy that the best trial may lose. */
 export const MOST_DROP = 0.02;
 
-/** The fastest whose whole interval of the drop is within the limit; null: none is. */
+/** The fastest that loses less than the limit on the samples of the study; null: none does. */
 export function fastestWithin(trials: readonly Trial[]): Trial | null {
   const within = trials.filter((one) =>
-    one.drop_high !== null && one.drop_high < MOST_DROP && one.latency_ratio !== null
+    one.accuracy_drop !== null && one.accuracy_drop < MOST_DROP && one.latency_ratio !== null
   );
   return within.toSorted((a, b) => a.latency_ratio! - b.latency_ratio!)[0] ?? null;
 }
@@ -84,7 +112,7 @@ function table(head: readonly string[], rows: readonly (readonly string[])[]): s
   return [text(head), text(head.map(() => "---")), ...rows.map(text)].join("\n");
 }
 
-/** The trials in OpenVINO, the fastest first; bold is the fastest within the limit. */
+/** The trials of a study, the fastest first; bold is the fastest within the limit. */
 export function trialsTable(trials: readonly Trial[]): string {
   const best = fastestWithin(trials)?.name;
   const order = trials.toSorted((a, b) => (a.latency_ratio ?? 9) - (b.latency_ratio ?? 9));
@@ -106,8 +134,30 @@ export function trialsTable(trials: readonly Trial[]): string {
   return table([...head, "of its roofline ×"], rows);
 }
 
-/** The files in llama.cpp, the fastest first, beside the original and beside its own Q4_0. */
-export function filesTable(files: readonly GgufFile[]): string {
+/** The original in every runtime and precision that ran it, the fastest first. */
+export function originalsTable(originals: readonly Original[]): string {
+  const ran = originals.filter(({ latency_ms }) => latency_ms !== null)
+    .toSorted((a, b) => a.latency_ms! - b.latency_ms!);
+  const fastest = ran[0]?.latency_ms ?? null;
+  return table(
+    ["runtime", "precision", "ms/token", "× the fastest"],
+    ran.map(({ runtime, inference_precision, latency_ms }) => [
+      ...[runtime, inference_precision ?? "its own", fixed(latency_ms, 2)],
+      fixed(latency_ms! / fastest!, 2),
+    ]),
+  );
+}
+
+/** What a trial lost of accuracy, with its interval; a dash where none was evaluated. */
+function dropText(trial: Trial | undefined): string {
+  if (trial === undefined || trial.accuracy_drop === null) return "–";
+  const { accuracy_drop, drop_low, drop_high } = trial;
+  return `${fixed(accuracy_drop, 3)} (${fixed(drop_low, 3)} to ${fixed(drop_high, 3)})`;
+}
+
+/** The files in llama.cpp, the fastest first, beside the original and beside its own Q4_0; `trials`
+ * say what those of the study answer right. */
+export function filesTable(files: readonly GgufFile[], trials: readonly Trial[]): string {
   const of = (name: string) => {
     const found = files.find((one) => one.name === name);
     if (found === undefined) throw new Error(`Nothing was measured of ${name}`);
@@ -124,10 +174,30 @@ export function filesTable(files: readonly GgufFile[]): string {
     return [
       ...[one.name, fixed(one.bytes / 1e6, 0)],
       `${fixed(mean, 4)} (${fixed(low, 4)} to ${fixed(high, 4)})`,
+      dropText(trials.find(({ name }) => name === one.name)),
       ...[fixed(median(one.ms), 2), ratio(one, original), ratio(one, q4)],
       one.roofline_ms === null ? "–" : fixed(median(one.ms) / one.roofline_ms, 2),
     ];
   });
-  const head = ["file", "MB", "KL (95 %)", "ms/token", "× original (95 %)", "× its Q4_0 (95 %)"];
-  return table([...head, "of its roofline ×"], rows);
+  const head = ["file", "MB", "KL (95 %)", "drop (95 %)", "ms/token", "× original (95 %)"];
+  return table([...head, "× its Q4_0 (95 %)", "of its roofline ×"], rows);
+}
+
+const meanOf = (values: readonly number[]) =>
+  values.length === 0 ? null : values.reduce((sum, one) => sum + one, 0) / values.length;
+
+/** What guesses of the compressed model gain the original, each beside the original alone. */
+export function draftsTable({ ways }: Drafts): string {
+  const alone = ways["original"];
+  if (alone === undefined) throw new Error("Nothing was measured of the original alone");
+  const rows = Object.entries(ways).map(([name, { ms, taken, equal }]) => {
+    const { ratio, low, high } = timesRatio(ms, alone.ms);
+    return [
+      ...[name, fixed(median(ms), 2)],
+      name === "original" ? "" : `${fixed(ratio, 2)} (${fixed(low, 2)} to ${fixed(high, 2)})`,
+      ...[fixed(meanOf(taken), 2), fixed(meanOf(equal), 2)],
+    ];
+  });
+  const head = ["way", "ms/token", "× original (95 %)", "guesses taken", "its own tokens"];
+  return table(head, rows);
 }

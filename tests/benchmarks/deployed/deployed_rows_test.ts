@@ -1,10 +1,12 @@
 import assert from "node:assert/strict";
-import { RECIPES } from "./deployed_recipes.ts";
+import { RECIPES, RUNTIMES } from "./deployed_recipes.ts";
 import {
+  draftsTable,
   fastestWithin,
   filesTable,
   type GgufFile,
   median,
+  originalsTable,
   timesRatio,
   type Trial,
   trialsTable,
@@ -20,17 +22,26 @@ const gguf = (name: string, ms: number[], roofline_ms: number | null): GgufFile 
   ...{ name, bytes: 1e8, kl: [0.1, 0.2, 0.1, 0.2], ms, roofline_ms },
 });
 
-Deno.test("every recipe has a name and actions of its own, and some are for llama.cpp", () => {
-  assert.equal(new Set(RECIPES.map(({ name }) => name)).size, RECIPES.length);
-  assert.equal(new Set(RECIPES.map(({ actions }) => JSON.stringify(actions))).size, RECIPES.length);
-  assert.ok(RECIPES.some(({ in_gguf }) => in_gguf) && RECIPES.some(({ in_gguf }) => !in_gguf));
+Deno.test("each runtime has recipes, with names and actions of their own", () => {
+  for (const runtime of RUNTIMES) {
+    const recipes = RECIPES.filter((one) => one.runtime === runtime);
+    assert.ok(recipes.length > 0);
+    assert.equal(new Set(recipes.map(({ name }) => name)).size, recipes.length);
+    const actions = recipes.map((one) => JSON.stringify(one.actions));
+    assert.equal(new Set(actions).size, recipes.length);
+  }
 });
 
-Deno.test("the best is the fastest whose drop is below the limit, decided; none where none is", () => {
-  const open = { ...trial("open", 0.2, 0.01), drop_high: 0.03 };
-  const trials = [trial("slow", 0.6, 0), trial("fast", 0.4, 0.015), trial("lost", 0.3, 0.02), open];
+Deno.test("the best is the fastest whose drop is below the limit; none where none is", () => {
+  const unknown = trial("unknown", 0.2, null);
+  const trials = [
+    trial("slow", 0.6, 0),
+    trial("fast", 0.4, 0.015),
+    trial("lost", 0.3, 0.02),
+    unknown,
+  ];
   assert.equal(fastestWithin(trials)?.name, "fast");
-  assert.equal(fastestWithin([open, trial("untimed", null, 0)]), null);
+  assert.equal(fastestWithin([unknown, trial("untimed", null, 0)]), null);
   const lines = trialsTable(trials).split("\n").slice(2);
   assert.match(
     lines[2]!,
@@ -57,11 +68,33 @@ Deno.test("files stand beside the original and beside llama.cpp's own Q4_0", () 
     gguf("gptq 4 + head", [10, 10, 10, 10, 10], 8),
     gguf("llama.cpp Q4_0", [8, 8, 8, 8, 8], null),
   ];
-  const lines = filesTable(files).split("\n").slice(2);
+  const lines = filesTable(files, [trial("gptq 4 + head", 0.5, 0.01)]).split("\n").slice(2);
   assert.match(
     lines[0]!,
-    /^\| llama\.cpp Q4_0 .*\| 8\.00 \| 0\.40 \(0\.40 to 0\.40\) \| {2}\| – \|$/,
+    /^\| llama\.cpp Q4_0 .*\| – \| 8\.00 \| 0\.40 \(0\.40 to 0\.40\) \| {2}\| – \|$/,
   );
+  assert.match(lines[1]!, /\| 0\.010 \(0\.010 to 0\.010\) \| 10\.00 \|/);
   assert.match(lines[1]!, /\| 0\.50 \(0\.50 to 0\.50\) \| 1\.25 \(1\.25 to 1\.25\) \| 1\.25 \|$/);
-  assert.throws(() => filesTable(files.slice(0, 2)), /Nothing was measured of llama\.cpp Q4_0/);
+  assert.throws(() => filesTable(files.slice(0, 2), []), /Nothing was measured of llama\.cpp Q4_0/);
+});
+
+Deno.test("the original's runtimes stand by their time; one that did not run it has no row", () => {
+  const original = (runtime: string, latency_ms: number | null) => ({
+    ...{ runtime, inference_precision: null, latency_ms, reason: null },
+  });
+  const lines = originalsTable([original("a", 20), original("b", 8), original("c", null)])
+    .split("\n").slice(2);
+  assert.deepEqual(lines, ["| b | its own | 8.00 | 1.00 |", "| a | its own | 20.00 | 2.50 |"]);
+});
+
+Deno.test("drafts stand beside the original alone", () => {
+  const ways = {
+    original: { ms: [10, 10, 10], taken: [], equal: [] },
+    "4 drafted": { ms: [8, 8, 8], taken: [0.5, 0.7], equal: [1, 1] },
+  };
+  const lines = draftsTable({ draft: "d", load: 0, ways }).split("\n").slice(2);
+  assert.deepEqual(lines, [
+    "| original | 10.00 |  | – | – |",
+    "| 4 drafted | 8.00 | 0.80 (0.80 to 0.80) | 0.60 | 1.00 |",
+  ]);
 });
