@@ -59,7 +59,8 @@ function item(job: BoardJob, above?: BoardJob): Markup {
   `;
   const more = [progress_said, job.section === "ended" ? "" : ends(job), engine]
     .filter((one) => one !== null && one !== "");
-  return html`<li${drag}><b>${job_id}</b> <a href="${studyPath(study_id)}">${title}</a>
+  return html`<li${drag}><b>${job_id}</b> <a href="${studyPath(study_id)}"
+      draggable="false">${title}</a>
     <small>${priority}</small> ${share}
     <br><small>${jobStands(job)}${more.map((one) => ` · ${one}`)}${
     criteria.map(({ text, verdict }) => ` · ${text}: ${verdict?.replace("_", " ") ?? "not judged"}`)

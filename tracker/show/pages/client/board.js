@@ -36,7 +36,8 @@ async function refresh() {
     const own = fresh.querySelector(`[data-live="${part.dataset.live}"]`);
     const written = own?.innerHTML;
     const same = written === undefined || written === served.get(part);
-    if (same || part.contains(document.activeElement)) continue;
+    const in_use = part.contains(document.activeElement) || part.querySelector("[data-dragged]");
+    if (same || in_use) continue;
     served.set(part, written);
     keepSorted(part, own);
     keepFound(part, own);
