@@ -24,8 +24,12 @@ export function attemptPrice(attempt: JobAttempt, now: number): number | null {
   return price_per_hour * took / 3600;
 }
 
-/** The same of all attempts of a job; null: of none a price was said. */
+/** A sum in which a price that nobody said counts nothing; null: nobody said one. */
+export function addPrice(sum: number | null, price: number | null): number | null {
+  return price === null ? sum : (sum ?? 0) + price;
+}
+
+/** What all attempts of a job have cost; null: of none a price was said. */
 export function jobPrice({ attempts }: Job, now: number): number | null {
-  const known = attempts.flatMap((one) => attemptPrice(one, now) ?? []);
-  return known.length === 0 ? null : known.reduce((sum, cost) => sum + cost, 0);
+  return attempts.reduce<number | null>((sum, one) => addPrice(sum, attemptPrice(one, now)), null);
 }

@@ -2,7 +2,7 @@
  * Compute budgets. An hour is an hour of each card that is held, or of wall time where none is; of a
  * kind of machine, of a study, of both, or of all.
  */
-import { attemptPrice } from "./actions.ts";
+import { addPrice, attemptPrice } from "./actions.ts";
 import { secondsToCome } from "./estimate.ts";
 import { attemptOf, type BudgetLimit, chargeOf, type Job, type JobAttempt } from "./queue_state.ts";
 import type { Queue } from "./queue_state.ts";
@@ -53,12 +53,17 @@ function spentSeconds(queue: Queue, limit: BudgetLimit): number {
   return sum;
 }
 
-function spentPrice(queue: Queue, limit: BudgetLimit, now: number): number | null {
-  const prices = [...queue.jobs.values()].flatMap(({ asked: { study }, attempts }) =>
-    attempts.filter(({ machine }) => covers(limit, machine, study))
-      .flatMap((one) => attemptPrice(one, now) ?? [])
-  );
-  return prices.length === 0 ? null : prices.reduce((sum, one) => sum + one);
+function priceUnder(queue: Queue, limit: BudgetLimit, now: number): number | null {
+  let price: number | null = null;
+  for (const { machine, study, price: paid } of queue.spent.values()) {
+    if (covers(limit, machine, study)) price = addPrice(price, paid);
+  }
+  for (const job of queue.under_way.values()) {
+    const attempt = attemptOf(job)!;
+    if (!covers(limit, attempt.machine, job.asked.study)) continue;
+    price = addPrice(price, attemptPrice(attempt, now));
+  }
+  return price;
 }
 
 /** The table of all budgets, for people. */
@@ -71,7 +76,7 @@ export function budgetRows(queue: Queue, now: number): BudgetRow[] {
       .filter((job) => job.state === "waiting" && covers(limit, null, job.asked.study))
       .reduce((sum, job) => sum + secondsToCome(queue, job) * chargeOf(job.slots) / 3600, 0);
     const left = limit.hours - limit.reserve_hours - spent - under_way - waiting;
-    const price = spentPrice(queue, limit, now);
+    const price = priceUnder(queue, limit, now);
     return { ...limit, spent, had: had / 3600, under_way, waiting, price, left };
   });
 }
@@ -93,6 +98,19 @@ function limitText({ hours, machine, study }: BudgetLimit): string {
   return `${hours} h${on}${study === null ? "" : ` for study ${study}`}`;
 }
 
+/** A job would not end within a limit. Seconds. */
+export interface Refusal {
+  readonly limit: BudgetLimit;
+  readonly open: number;
+  readonly takes: number;
+}
+
+export function refusalText({ limit, open, takes }: Refusal): string {
+  const hours = (seconds: number) => (Math.max(0, seconds) / 3600).toFixed(1);
+  return `would not end within the compute budget of ${limitText(limit)}: ` +
+    `${hours(open)} h are left, and it takes about ${hours(takes)} h`;
+}
+
 /** What is still to be given out while jobs are planned: each one that is planned takes its share. */
 export class OpenBudgets {
   readonly #open: { limit: BudgetLimit; left: number }[];
@@ -104,18 +122,15 @@ export class OpenBudgets {
     }));
   }
 
-  /** Why a job may not begin on a kind of machine; null: it may. */
-  refusal(job: Job, machine: string): string | null {
+  /** What keeps a job from beginning on a kind of machine; null: nothing does. */
+  refusal(job: Job, machine: string): Refusal | null {
     if (job.anyway || this.#open.length === 0) return null;
     const takes = secondsToCome(this.queue, job) * chargeOf(job.slots);
     const first = job.retries === 0 && job.attempts.length === 0;
     for (const { limit, left } of this.#open) {
       if (!covers(limit, machine, job.asked.study)) continue;
       const open = left - (first ? limit.reserve_hours * 3600 : 0);
-      if (takes <= open) continue;
-      const hours = (seconds: number) => (Math.max(0, seconds) / 3600).toFixed(1);
-      return `would not end within the compute budget of ${limitText(limit)}: ` +
-        `${hours(open)} h are left, and it takes about ${hours(takes)} h`;
+      if (takes > open) return { limit, open, takes };
     }
     return null;
   }

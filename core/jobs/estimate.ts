@@ -1,5 +1,5 @@
 /** How long jobs take. */
-import { type Job, type JobAttempt, type Queue, sizeKey } from "./queue_state.ts";
+import { type Durations, type Job, type JobAttempt, type Queue, sizeKey } from "./queue_state.ts";
 
 /** Hours by kind of work before one was measured: the field's rules of thumb for one A100. */
 const STARTING_HOURS: Readonly<Record<string, number>> = {
@@ -24,26 +24,35 @@ export interface Estimate {
   readonly jobs: number;
 }
 
+function measured(queue: Queue, { asked }: Job): Durations | undefined {
+  return queue.durations.get(sizeKey(asked.work_kind, asked.size));
+}
+
 /**
  * What a whole job takes: the geometric mean of done ones of its kind and size; with none of these what
  * was submitted; then what is usual.
  */
-export function estimateOf(queue: Queue, { asked }: Job): Estimate {
-  const known = queue.durations.get(sizeKey(asked.work_kind, asked.size));
+function wholeSeconds(queue: Queue, job: Job): number {
+  const known = measured(queue, job);
+  if (known !== undefined) return Math.exp(known.sum / known.jobs);
+  const { estimate_seconds, work_kind } = job.asked;
+  return estimate_seconds ?? (STARTING_HOURS[work_kind] ?? USUAL_HOURS) * 3600;
+}
+
+/** What a whole job takes, and how that is known. */
+export function estimateOf(queue: Queue, job: Job): Estimate {
+  const seconds = wholeSeconds(queue, job);
+  const known = measured(queue, job);
   if (known !== undefined) {
     const { jobs, sum, squares } = known;
     const mean = sum / jobs;
     const variance = jobs > 1 ? Math.max(0, squares - jobs * mean * mean) / (jobs - 1) : null;
     const spread = variance === null ? UNKNOWN_SPREAD : Math.sqrt(variance);
-    return { seconds: Math.exp(mean), spread, source: "measured", jobs };
+    return { seconds, spread, source: "measured", jobs };
   }
-  const { estimate_seconds, estimate_source } = asked;
-  if (estimate_seconds !== null) {
-    const source = estimate_source ?? "said";
-    return { seconds: estimate_seconds, spread: null, source, jobs: 0 };
-  }
-  const hours = STARTING_HOURS[asked.work_kind] ?? USUAL_HOURS;
-  return { seconds: hours * 3600, spread: null, source: "usual", jobs: 0 };
+  const { estimate_seconds, estimate_source } = job.asked;
+  const source = estimate_seconds === null ? "usual" : estimate_source ?? "said";
+  return { seconds, spread: null, source, jobs: 0 };
 }
 
 /** Of what it takes, at least this share is still to come where it was saved before. */
@@ -51,7 +60,7 @@ const LEAST_SHARE = 0.1;
 
 /** Seconds that the next attempt of a job takes. */
 export function secondsToCome(queue: Queue, job: Job): number {
-  const { seconds } = estimateOf(queue, job);
+  const seconds = wholeSeconds(queue, job);
   return Math.max(seconds - job.saved_seconds, LEAST_SHARE * seconds);
 }
 

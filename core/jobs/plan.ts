@@ -11,7 +11,7 @@
  * of these the latest begun; none that is not needed. Where a P0 or P1 waits for slots of an engine, no
  * P2 begins on it.
  */
-import { OpenBudgets } from "./budget.ts";
+import { OpenBudgets, type Refusal, refusalText } from "./budget.ts";
 import type { Slots } from "./engine.ts";
 import { secondsLeft, secondsToCome } from "./estimate.ts";
 import { PRIORITIES } from "./events.ts";
@@ -23,7 +23,16 @@ import {
   type Queue,
 } from "./queue_state.ts";
 import { fits, lacking, minus, plus } from "./slots.ts";
-import { allDown, couldHold, holdersOn, noSlot, notReady, passing, type Wait } from "./waits.ts";
+import {
+  allDown,
+  blocked,
+  couldHold,
+  holdersOn,
+  noSlot,
+  notReady,
+  passing,
+  type Wait,
+} from "./waits.ts";
 
 /** A job that waits for its slots is passed so often, and then by nobody. */
 const MOST_PASSES = 8;
@@ -92,6 +101,22 @@ function full(rooms: readonly Room[]): boolean {
   return rooms.every(({ free }) => free.cpu <= 0 && free.gpu <= 0);
 }
 
+/** Whether a job is ready for slots that are free, or as a P0 for those that others hold. */
+function somebodyCould(queue: Queue, now: number): boolean {
+  const rooms = roomsOf(queue);
+  return PRIORITIES.some((priority) => {
+    const urgent = priority === "P0";
+    if (!urgent && full(rooms)) return false;
+    return queue.lines[priority].some((job) =>
+      job.state === "waiting" &&
+      rooms.some(({ engine, free }) =>
+        (urgent || fits(job.slots, free)) && couldHold(engine, job)
+      ) &&
+      notReady(queue, job, now) === null
+    );
+  });
+}
+
 const UNTOLD: Wait = passing("waits for slots");
 
 class LineReader {
@@ -119,7 +144,7 @@ class LineReader {
     const wait = notReady(this.queue, job, this.now);
     if (wait !== null) return wait;
     const allowed: Room[] = [];
-    let [up, refusal]: [boolean, string | null] = [false, null];
+    let [up, refusal]: [boolean, Refusal | null] = [false, null];
     for (const room of this.rooms) {
       if (!couldHold(room.engine, job)) continue;
       up = true;
@@ -129,7 +154,7 @@ class LineReader {
     }
     if (!up) return allDown(this.queue, job);
     if (refusal !== null && allowed.length === 0) {
-      return { reason: refusal, blocked: true, until: null };
+      return this.explains ? blocked(refusalText(refusal)) : UNTOLD;
     }
     const wanted = job.priority === "P2" ? allowed.filter((room) => !room.wanted) : allowed;
     const room = wanted.find((room) => this.#mayEnter(job, room));
@@ -291,8 +316,7 @@ export function planLine(
 ): Plan {
   const { P0, P1, P2 } = queue.lines;
   if (P0.length + P1.length + P2.length === queue.under_way.size) return NOTHING; // nobody waits
-  const urgent = P0.some(({ state }) => state === "waiting");
-  if (told === null && !urgent && full(roomsOf(queue))) return NOTHING;
+  if (told === null && !somebodyCould(queue, now)) return NOTHING;
   const reader = new LineReader(queue, now, told !== null);
   for (const priority of PRIORITIES) {
     if (told === null && priority !== "P0" && full(reader.rooms)) return reader;

@@ -139,6 +139,8 @@ export interface Charged {
   readonly machine: string;
   readonly study: string | null;
   readonly seconds: number;
+  /** What they have cost, in the user's currency; null: no price is said of any. */
+  readonly price: number | null;
 }
 
 /** What jobs of one kind and size took: sums over the logarithms of their seconds. */

@@ -1,4 +1,5 @@
 /** Makes the state of a queue: the one file that writes to it. */
+import { addPrice, attemptPrice } from "./actions.ts";
 import type { Slots } from "./engine.ts";
 import type { AttemptEnded, JobEvent, Priority } from "./events.ts";
 import {
@@ -210,8 +211,11 @@ function endAttempt(queue: Draft<Queue>, event: AttemptEnded): void {
   takeSlots(queue, attempt.engine, attempt.slots, -1);
   const { study } = job.asked;
   const key = chargeKey(attempt.machine, study);
-  const charged = seconds * chargeOf(attempt.slots) + (queue.spent.get(key)?.seconds ?? 0);
-  queue.spent.set(key, { machine: attempt.machine, study, seconds: charged });
+  const { machine, slots } = attempt;
+  const before = queue.spent.get(key);
+  const charged = seconds * chargeOf(slots) + (before?.seconds ?? 0);
+  const price = addPrice(before?.price ?? null, attemptPrice(attempt, ended));
+  queue.spent.set(key, { machine, study, seconds: charged, price });
   if (how === "saved") job.saved_seconds += seconds;
   if (how === "lost" || how === "failed") job.retries++;
   else if (how === "saved") job.retries = 0;

@@ -11,7 +11,7 @@ export interface Wait {
   readonly until: number | null;
 }
 
-function blocked(reason: string): Wait {
+export function blocked(reason: string): Wait {
   return { reason, blocked: true, until: null };
 }
 

@@ -52,9 +52,9 @@ interface Engines {
   readonly slots: number;
 }
 
-function seen({ count, slots }: Engines, taken = 0): Observed {
-  const [total, free, largest] = [cpus(slots), cpus(slots - taken), cpus(4)];
-  const capacity: Capacity = { total, free, largest, machine: "cpu" };
+function seen({ count, slots }: Engines): Observed {
+  const [total, largest] = [cpus(slots), cpus(4)];
+  const capacity: Capacity = { total, free: total, largest, machine: "cpu" };
   const names = Array.from({ length: count }, (_, n) => `engine ${n}`);
   return { engines: new Map(names.map((name) => [name, capacity])), attempts: new Map() };
 }
@@ -84,11 +84,10 @@ function decided(events: readonly JobEvent[], observed: Observed): Queue {
   return queue;
 }
 
-/** All ask for a whole machine, and no engine has one: the whole line is read, and nobody begins. */
+/** Slots are free, and the compute budget is spent: the whole line is read, and nobody begins. */
 function stuck(events: readonly JobEvent[]): JobEvent[] {
-  return events.map((event) =>
-    event.type === "submitted" ? { ...event, priority: "P1", slots: cpus(4) } : event
-  );
+  const spent = { machine: null, study: null, hours: 0, reserve_hours: 0 };
+  return [...events, { type: "budget_set", at: events[0]!.at, ...spent }];
 }
 
 function decisionRow(jobs: number, engines: Engines): string {
@@ -101,9 +100,8 @@ function decisionRow(jobs: number, engines: Engines): string {
   });
   const queue = decided(events, observed);
   const later = time(() => () => decide(queue, observed, START));
-  const short = seen(engines, engines.slots - 3);
-  const waiting = decided(stuck(events), short);
-  const worst = time(() => () => decide(waiting, short, START));
+  const waiting = decided(stuck(events), observed);
+  const worst = time(() => () => decide(waiting, observed, START));
   const list = time(() => () => listQueue(queue, START, new Map()));
   const read = time(() => () => made(events));
   const figures = [first, later, worst, list, read].map((ms) => ms.toFixed(2).padStart(10));

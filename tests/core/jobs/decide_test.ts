@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { cancelJob, holdJob, moveJob, releaseJob } from "../../../core/jobs/ask.ts";
+import { budgetRows } from "../../../core/jobs/budget.ts";
 import { planLine } from "../../../core/jobs/plan.ts";
 import type { Wait } from "../../../core/jobs/waits.ts";
 import { cpus, PlainEngine, Scene } from "./scene.ts";
@@ -165,4 +166,22 @@ Deno.test("a person moves, holds, releases and cancels", async () => {
     () => holdJob(scene.queue, a, "no", scene.at),
     /Cannot hold EXP-001: it is cancelled/,
   );
+});
+
+Deno.test("what a budget has cost is the price of what is over and of what runs", async () => {
+  const engine = new PlainEngine("local", cpus(2));
+  const plain = engine.capacity.bind(engine);
+  engine.capacity = async () => ({ ...await plain(), price_per_hour: 6 });
+  const scene = new Scene([engine]);
+  const budget = { machine: "cpu", study: null, hours: 100, reserve_hours: 0 };
+  scene.tell([{ type: "budget_set", at: scene.at, ...budget }]);
+  const price = () => budgetRows(scene.queue, scene.now)[0]!.price;
+  const [a] = [scene.submit("a"), scene.submit("b")];
+  assert.equal(price(), null, "nothing was begun");
+  await scene.begin();
+  scene.now += 3_600_000;
+  assert.equal(price(), 6, "an hour of both halves");
+  await scene.end(a, "done", { seconds: 3600 });
+  scene.now += 1_800_000;
+  assert.equal(price(), 3 + 4.5);
 });

@@ -8,7 +8,7 @@ import type { World } from "./world.ts";
 
 export class Log {
   readonly events: JobEvent[] = [];
-  /** What all that was appended makes, for checks alone. */
+  /** What all that was appended makes, for checks and for people, who keep nothing in mind. */
   readonly queue = emptyQueue();
 
   constructor(readonly world: World, readonly rules: Rules) {}

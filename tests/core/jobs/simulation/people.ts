@@ -9,7 +9,7 @@ import {
 } from "../../../../core/jobs/ask.ts";
 import type { JobEvent, Submission } from "../../../../core/jobs/events.ts";
 import type { Job, Queue } from "../../../../core/jobs/queue_state.ts";
-import { type Log, LogDisk } from "./log.ts";
+import type { Log } from "./log.ts";
 import { DAY, FAULTS_END, HOUR, type World } from "./world.ts";
 
 const BATCHES = 12;
@@ -17,7 +17,6 @@ const BATCHES = 12;
 const SUBMIT_DAYS = 8;
 
 export class People {
-  readonly #disk: LogDisk;
   submitted = 0;
   /** All estimates are off by this. */
   readonly #wrong: number;
@@ -28,9 +27,8 @@ export class People {
     readonly jobs: number,
     readonly engines: readonly string[],
   ) {
-    this.#disk = new LogDisk(log);
     this.#wrong = world.chance(0.2) ? 0.02 : 1;
-    this.#ask((_, at) => openQueue(this.#disk.queue, "1f2e3d4c", at));
+    this.#ask((_, at) => openQueue(this.log.queue, "1f2e3d4c", at));
     if (world.chance(this.#wrong === 1 ? 0.2 : 0.6)) this.#setBudget();
     for (let n = 0; n < BATCHES; n++) {
       const size = Math.round(jobs * (n + 1) / BATCHES) - Math.round(jobs * n / BATCHES);
@@ -49,7 +47,7 @@ export class People {
   }
 
   #ask(wish: (queue: Queue, at: string) => JobEvent[]): void {
-    this.#append(wish(this.#disk.queue, new Date(this.world.now).toISOString()));
+    this.#append(wish(this.log.queue, new Date(this.world.now).toISOString()));
   }
 
   #append(events: readonly JobEvent[]): void {
@@ -61,12 +59,12 @@ export class People {
   #askLate(wish: (queue: Queue, at: string) => JobEvent[]): void {
     const { world } = this;
     if (!world.chance(0.2)) return this.#ask(wish);
-    const events = wish(this.#disk.queue, new Date(world.now).toISOString());
+    const events = wish(this.log.queue, new Date(world.now).toISOString());
     world.later(world.between(0, 12) * HOUR, () => this.#append(events));
   }
 
   #open(): Job[] {
-    return [...this.#disk.queue.jobs.values()].filter(({ ended }) => ended === null);
+    return [...this.log.queue.jobs.values()].filter(({ ended }) => ended === null);
   }
 
   #setBudget(): void {
@@ -88,7 +86,7 @@ export class People {
       passing: world.chance(0.05) ? 1 : 0,
       deaf: world.chance(0.03),
     });
-    const known = [...this.#disk.queue.jobs.keys()];
+    const known = [...this.log.queue.jobs.keys()];
     const depends = known.length > 0 && world.chance(0.15);
     const after = depends
       ? [{ job_id: known[Math.floor(world.random() * known.length)]!, met: false }]
@@ -127,14 +125,14 @@ export class People {
     const submission = this.#submission();
     const times = world.chance(0.05) ? 2 : 1;
     for (let n = 0; n < times; n++) this.#ask((queue, at) => submitJob(queue, submission, at));
-    const job_id = this.#disk.queue.submissions.get(submission.submission_id);
+    const job_id = this.log.queue.submissions.get(submission.submission_id);
     if (job_id === undefined) return world.fail(`${submission.submission_id} is lost`);
     world.truths.set(job_id, world.truths.get(submission.submission_id)!);
   }
 
   /** Somebody finds out why a job failed. */
   #remedy(): void {
-    const failed = [...this.#disk.queue.jobs.values()].find(({ job_id, state }) =>
+    const failed = [...this.log.queue.jobs.values()].find(({ job_id, state }) =>
       state === "failed" && this.world.truths.get(job_id)!.outcome === "broken"
     );
     if (failed === undefined) return;

@@ -199,10 +199,11 @@ function checkTurn(world: World, queue: Queue, { job_id, engine }: Of<"attempt_p
   // While room is made P0s begin as they get theirs, each where it is soonest.
   const room = [...queue.under_way.values()].some((one) => attemptOf(one)!.stop !== null);
   const line = job.priority === "P0" && room ? [] : queue.lines[job.priority];
+  const takes = secondsToCome(queue, job);
   for (const other of line) {
     if (other === job) break;
     const same = fits(other.slots, job.slots) && other.asked.engine === job.asked.engine &&
-      secondsToCome(queue, other) <= secondsToCome(queue, job);
+      secondsToCome(queue, other) <= takes;
     if (same && ready(other)) world.fail(`${job_id} begins before ${other.job_id}`);
   }
   if (job.priority !== "P2") return;
