@@ -173,6 +173,29 @@ Deno.test("what a head says of a job is read as it was seen to be meant", async 
   });
 });
 
+Deno.test("a head whose clock is an hour off is refused before anything is submitted, where it runs the jobs", async () => {
+  const alone = structuredClone(NODES);
+  Reflect.deleteProperty(alone.data.clusterStatus.loadMetricsReport.usageByNode, "b");
+  const date = new Date(Date.now() + 3_600_000).toUTCString();
+  const jobs = ({ headers }: Request) =>
+    headers.has("authorization")
+      ? Response.json([])
+      : new Response("Unauthorized", { status: 401, headers: { date } });
+  const head = { "GET /api/jobs/": jobs, "GET /api/cluster_status": () => Response.json(alone) };
+  await withHead(head, async (engine, asked) => {
+    await assert.rejects(engine.check(null), {
+      ...{ name: "EngineError", kind: "refused" },
+      message:
+        "Cannot run jobs on ray as its clock is 60 minutes ahead of this machine's: set both " +
+        "by a time server",
+    });
+    assert.ok(asked.every((one) => one.startsWith("GET ")), "nothing is submitted");
+  });
+  await withHead({ ...head, "GET /api/cluster_status": nodes }, async (engine) => {
+    assert.equal(await engine.check(null), null, "its other machines have clocks of their own");
+  });
+});
+
 Deno.test("a head that all may use, or that is far away without TLS, is refused", async () => {
   const { root } = here();
   await withHead({ "GET /api/jobs/": () => Response.json([]) }, async (engine) => {

@@ -47,7 +47,8 @@ export async function probe(
     const state = (await engine.states([own])).get(own);
     const lease = readLease(own);
     if (readResult(own) !== null && lease !== null) {
-      checkClock(engine.name, began, Date.parse(lease.since));
+      const there = Date.parse(lease.since);
+      if (!clocksAgree(began, there)) throw clockRefusal(engine.name, began, there);
       rmSync(own, { recursive: true });
       return null;
     }
@@ -64,11 +65,15 @@ export async function probe(
   } s: whether its machines see ` + `${folder} is seen once a job begins`;
 }
 
-function checkClock(name: string, began: number, there: number): void {
-  if (there > began - CLOCK_MS && there < Date.now() + CLOCK_MS) return;
+/** Whether a clock that was read since `began` is near this machine's. */
+export function clocksAgree(began: number, there: number): boolean {
+  return there > began - CLOCK_MS && there < Date.now() + CLOCK_MS;
+}
+
+export function clockRefusal(name: string, began: number, there: number): EngineError {
   const minutes = Math.round((there - began) / 60_000);
   const apart = `${Math.abs(minutes)} minutes ${minutes < 0 ? "behind" : "ahead of"}`;
-  throw new EngineError(
+  return new EngineError(
     "refused",
     `Cannot run jobs on ${name} as its clock is ${apart} this machine's: set both by a time server`,
   );

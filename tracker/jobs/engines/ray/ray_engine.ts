@@ -20,7 +20,7 @@ import {
 } from "../../attempt/attempt_folder.ts";
 import { endOf, settled } from "../../attempt/attempt_state.ts";
 import { readLease } from "../../attempt/lease.ts";
-import { probe } from "../probe.ts";
+import { clockRefusal, clocksAgree, probe } from "../probe.ts";
 import { ofAnotherStore, takeOn } from "../take_on.ts";
 import { minus, NO_SLOTS, plus } from "../../../../core/jobs/slots.ts";
 import { largestOf } from "../slots.ts";
@@ -111,6 +111,7 @@ export class RayEngine implements Engine {
   async check(folder: string | null): Promise<string | null> {
     const { head } = this.options;
     await this.#jobs(); // with the token
+    const began = Date.now();
     const without = await fetch(`${head.url}/api/jobs/`).catch(() => null);
     await without?.body?.cancel();
     if (without !== null && without.ok) {
@@ -119,6 +120,11 @@ export class RayEngine implements Engine {
         `Cannot use ${this.name} as it runs what anybody sends: start its head with RAY_AUTH_MODE=token ` +
           "and RAY_AUTH_TOKEN",
       );
+    }
+    const there = Date.parse(without?.headers.get("date") ?? "");
+    // A head that has no other machine runs the jobs; of several the first job tells which time they have.
+    if (there > 0 && !clocksAgree(began, there) && (await this.#nodes()).length === 1) {
+      throw clockRefusal(this.name, began, there);
     }
     return folder === null ? null : await probe(this, folder);
   }
@@ -206,14 +212,19 @@ export class RayEngine implements Engine {
     if (answer.status !== 404) documentOf(what, this.options.head, answer);
   }
 
-  async capacity() {
+  /** Of each machine what is used and what there is, by resource. */
+  async #nodes() {
     const what = `ask ${this.name} for its machines`;
     const found = Usage.safeParse(await this.#document(what, "/api/cluster_status"));
     const by_node = found.data?.data.clusterStatus.loadMetricsReport.usageByNode ?? {};
     if (Object.keys(by_node).length === 0) {
       throw new EngineError("down", `Cannot ${what}: its head lists none yet, or none any more`);
     }
-    const nodes = Object.values(by_node);
+    return Object.values(by_node);
+  }
+
+  async capacity() {
+    const nodes = await this.#nodes();
     const slots = (n: 0 | 1) =>
       nodes.map(({ CPU, GPU, memory }): Slots => ({
         ...{ cpu: CPU?.[n] ?? 0, gpu: GPU?.[n] ?? 0, memory_gb: (memory?.[n] ?? 0) / 1e9 },
