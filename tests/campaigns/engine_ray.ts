@@ -30,7 +30,8 @@ Deno.test({
     await cluster!.kill();
     await assert.rejects(engine.states([handle]), { name: "EngineError", kind: "down" });
     await cluster!.start();
-    if (readResult(handle) === null) assert.equal((await stateOf(handle)).state, "unknown");
+    const { state } = await stateOf(handle);
+    if (readResult(handle) === null) assert.equal(state, "unknown");
     for (let tries = 0; tries < 400 && readResult(handle) === null; tries++) await delay(100);
     assert.equal((await end(handle))?.code, 6);
   },
