@@ -197,7 +197,7 @@ const CASES = {
     await engine.cancel(running);
     await end(running);
     assert.equal((await stateOf(running) as { how?: string }).how, "cancelled");
-    const slow = `trap 'sleep 1; exit 4' INT; echo ready; while :; do sleep 0.1; done`;
+    const slow = `trap 'sleep 2; exit 4' INT; echo ready; while :; do sleep 0.1; done`;
     const ending = await engine.submit(attemptOf(world, slow));
     await said(ending, "ready");
     await engine.save(ending);

@@ -155,6 +155,17 @@ Deno.test("where its programs are and no cluster is, a sentence says what to do"
   });
 });
 
+Deno.test("a controller that hangs up, as on a clock that is an hour off, is said to be one", async () => {
+  const said =
+    'echo "slurm_load_partitions error: Zero Bytes were transmitted or received" >&2; exit 1';
+  await withPrograms({ scontrol: said }, async (engine) => {
+    await assert.rejects(engine.check(null), {
+      kind: "down",
+      message: /Zero Bytes were .* received, as where a controller's clock and .* minutes apart/,
+    });
+  });
+});
+
 Deno.test("what squeue prints that is no job is none, and accounting is asked for what it has forgotten", async () => {
   const sacct =
     'echo "old-1|CANCELLED by 0|0:15"; echo "slow-1|TIMEOUT|0:0"; echo "seven-1|FAILED|7:0"';

@@ -121,11 +121,18 @@ export class SimEngine implements Engine {
     return program?.attempt === attempt ? program : undefined;
   }
 
-  /** The head dies: its jobs go on, and the next head knows none. */
+  /**
+   * The head dies: its jobs go on, or what watches their supervisors kills them. The next head knows none.
+   */
   #loseHead(): void {
-    if (this.#victim() !== undefined) this.world.sometimes("job outlives its head");
+    const programs = [...this.#open].flatMap(({ program }) => program?.alive ? [program] : []);
     this.#books.clear();
     this.#open.clear();
+    for (const program of programs) {
+      const dies = this.world.chance(0.25);
+      this.world.sometimes(dies ? "job dies with its head" : "job outlives its head");
+      if (dies) this.world.kill(program);
+    }
   }
 
   /** The controller is killed after it started a job and before it wrote that down. */

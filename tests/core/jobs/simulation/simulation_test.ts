@@ -32,6 +32,7 @@ const RARE = [
   "controller starts a job twice",
   "job requeued after 121 s",
   "job outlives its head",
+  "job dies with its head",
   "job runs in the books alone",
   "an error for a duplicate that was accepted",
   "stop without effect while pending",

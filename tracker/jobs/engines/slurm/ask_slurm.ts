@@ -11,6 +11,9 @@ const LATER =
 /** What its programs say where they are installed, and no cluster is. */
 const NO_CLUSTER = /establish a configuration source|failed to fetch config|ClusterName needs/i;
 
+/** How its programs of 22.05 say that a controller does not take what this machine signed. */
+const UNSIGNED = /zero bytes were transmitted/i;
+
 /** Runs one of SLURM's programs for what it prints; `attempt` is what is done, for the sentence. */
 export async function askSlurm(
   attempt: string,
@@ -39,8 +42,12 @@ export async function askSlurm(
   const said = asked.stderr.replaceAll(/^\w+: (?:error: )?/gm, "").trim().split("\n");
   const why = asked.timedOut ? `${program} gave no answer for a minute` : said.slice(-2).join("; ");
   const later = asked.timedOut || asked.exitCode === undefined || LATER.test(why);
+  const hint = UNSIGNED.test(why)
+    ? ", as where a controller's clock and this machine's are more than five minutes apart, or the keys " +
+      "of munge differ"
+    : "";
   throw new EngineError(
     later ? "down" : "refused",
-    `Cannot ${attempt}: ${why || "SLURM said nothing"}`,
+    `Cannot ${attempt}: ${why || "SLURM said nothing"}${hint}`,
   );
 }
