@@ -21,6 +21,7 @@ from pare_backends.checkpoint.files import tensor_entries, weight_files
 from pare_backends.checkpoint.forms import GgmlTensor, StoredTensor
 from pare_backends.checkpoint.forms.ggml import BLOCK_KINDS
 from pare_backends.elsewhere.given import Given, Held, refused, unread_blocks
+from pare_backends.models.gguf.asking_once import asking_once
 from pare_backends.models.gguf.reading import DAMAGED, gguf_parts, open_parts, unreadable
 from pare_backends.models.gguf.rope import ROPE_FACTORS
 from pare_backends.models.gguf.settings import architecture_keys, gguf_config
@@ -87,7 +88,8 @@ def placed(
 
     processor = TENSOR_PROCESSORS.get(architecture, TensorProcessor)(config=model.config.to_dict())
     try:
-        places = get_gguf_hf_weights_map(model, processor, model_type=architecture)
+        with asking_once():
+            places = get_gguf_hf_weights_map(model, processor, model_type=architecture)
     except NotImplementedError as error:
         raise refused(name, f"GGUF files of {architecture} are not read here") from error
     files = filled_parameters(model, stored_names(tensor_entries(weight_files(original))))

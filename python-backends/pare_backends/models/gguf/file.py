@@ -10,6 +10,7 @@ from gguf import GGUFReader
 
 from pare_backends.failures import one_line
 from pare_backends.memory_check import FLOAT_BYTES, check_memory
+from pare_backends.models.gguf.asking_once import asking_once
 from pare_backends.models.gguf.reading import (
     DAMAGED,
     gguf_dtype,
@@ -88,13 +89,14 @@ def load_gguf_model(path: Path, readers: Sequence[GGUFReader]) -> Any:
 
     config = gguf_config(path, readers)
     check_tensors(architecture_keys(readers)[0], config, tensor_names(readers))
-    loaded: Any = AutoModelForCausalLM.from_pretrained(
-        str(path.parent),
-        gguf_file=path.name,
-        config=config,
-        dtype=torch.float32,
-        output_loading_info=True,
-    )
+    with asking_once(readers):
+        loaded: Any = AutoModelForCausalLM.from_pretrained(
+            str(path.parent),
+            gguf_file=path.name,
+            config=config,
+            dtype=torch.float32,
+            output_loading_info=True,
+        )
     model, info = loaded
     lost = sorted(info["missing_keys"]) or sorted(info["unexpected_keys"])
     if lost:

@@ -34,9 +34,49 @@ class BoundedReader(GGUFReader):
         self._reads += 1
         if len(found) != count:
             raise ValueError(f"the file ends in the middle of what stands at byte {int(offset)}")
+        self._count(1)
+        return found
+
+    def _count(self, reads: int) -> None:
+        self._reads += reads
         if self._reads > MOST_READS:
             raise ValueError("its header is longer than that of any model")
-        return found
+
+    def _get_field_parts(self, orig_offs: int, raw_type: int) -> Any:
+        """gguf-py's own parts, those of arrays without a memory map each: a header of 49,000 tokens
+        takes 0.3 s, by gguf-py 5 s."""
+        if raw_type != GGUFValueType.ARRAY:
+            return super()._get_field_parts(orig_offs, raw_type)
+        inner, length = self._get(orig_offs, np.uint32), self._get(orig_offs + 4, np.uint64)
+        kind, count, start = GGUFValueType(inner[0]), int(length[0]), int(orig_offs) + 12
+        held = self.gguf_scalar_to_np.get(kind)
+        if kind == GGUFValueType.STRING:
+            parts, end = self._texts(start, count)
+        elif held is None:
+            return super()._get_field_parts(orig_offs, raw_type)
+        else:
+            self._count(count)
+            values = np.asarray(self._get(start, held, count))
+            parts, end = list(values[:, None]), start + values.nbytes
+        step = 2 if kind == GGUFValueType.STRING else 1
+        places = list(range(1 + step, 2 + step * count, step))
+        types = [GGUFValueType.ARRAY, *([kind] if count else [])]
+        return end - int(orig_offs), [inner, length, *parts], places, types
+
+    def _texts(self, start: int, count: int) -> tuple[list[Any], int]:
+        """(the length and the bytes of each text, where they end)"""
+        raw = np.asarray(self.data)
+        word = np.dtype(np.uint64).newbyteorder(self.byte_order)
+        parts: list[Any] = []
+        for _ in range(count):
+            self._count(2)
+            length = raw[start : start + 8].view(word)
+            end = start + 8 + int(length[0]) if len(length) else len(raw) + 1
+            if end > len(raw):
+                raise ValueError(f"the file ends in the middle of what stands at byte {start}")
+            parts += (length, raw[start + 8 : end])
+            start = end
+        return parts, start
 
 
 def open_gguf(path: Path) -> GGUFReader:

@@ -15,6 +15,7 @@ import numpy as np
 from gguf import GGUFReader
 from gguf.quants import dequantize
 
+from pare_backends.models.gguf.asking_once import asking_once
 from pare_backends.models.gguf.reading import keys_of
 from pare_backends.models.gguf.rope import ROPE_FACTORS, SCALING, rope_scaling
 
@@ -63,7 +64,8 @@ def gguf_config(path: Path, readers: Sequence[GGUFReader]) -> Any:
         raise ValueError(
             f"by its block_count it has {blocks} blocks, and it holds {len(tensors)} tensors in all"
         )
-    config = AutoConfig.from_pretrained(str(path.parent), gguf_file=path.name)
+    with asking_once(readers):
+        config = AutoConfig.from_pretrained(str(path.parent), gguf_file=path.name)
     if architecture not in GGUF_CONFIG_ARCHS:  # which takes every key, and raises for what lacks
         take_fields(config, architecture, said)
         take_biases(config, tensors)
