@@ -107,6 +107,7 @@ export function monitorResources(
 /** Resident bytes and processor ticks of a group's living members; zero where there is no /proc. */
 function groupUse(group: number): { rss_bytes: number; ticks: number; members: number } {
   const use = { rss_bytes: 0, ticks: 0, members: 0 };
+  if (group <= 0) return use; // it was never started
   let names: string[];
   try {
     names = readdirSync("/proc");

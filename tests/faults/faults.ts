@@ -126,6 +126,7 @@ async function run(words: string[]): Promise<number> {
 }
 
 if (import.meta.main) {
+  Deno.addSignalListener("SIGTERM", () => Deno.exit(143)); // its folders go with it
   try {
     process.exitCode = await run([...Deno.args]);
   } catch (error) {

@@ -10,3 +10,17 @@ export function shuffledPlaces(count: number, seed: number): number[] {
   }
   return places;
 }
+
+/** Places of strata, one of each in turn as long as it has some: the first of them meet every stratum. */
+export function inTurn(strata: readonly string[], seed: number): number[] {
+  const left = Map.groupBy(shuffledPlaces(strata.length, seed), (place) => strata[place]!);
+  const order: number[] = [];
+  for (let round = 0; order.length < strata.length; round++) {
+    for (const places of left.values()) {
+      const place = places[round];
+      if (place !== undefined) order.push(place);
+      else left.delete(strata[places[0]!]!);
+    }
+  }
+  return order;
+}

@@ -1,5 +1,5 @@
 /** Walks loops by turns until a budget ends. */
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync, statfsSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Broken, type Injected, type Loop, reachedStates, type Walk } from "./loop.ts";
@@ -40,10 +40,28 @@ interface Asked {
   readonly until_failure?: boolean;
 }
 
-/** A walk with a folder of its own, which goes with it. */
+const MEMORY = "/dev/shm";
+const ROOM_BYTES = 4e9;
+
+/** In memory where there is room: no power is cut, so that waiting for a disk proves nothing. */
+function placeOfWalks(): string {
+  try {
+    const { bavail, bsize } = statfsSync(MEMORY);
+    return bavail * bsize > ROOM_BYTES ? MEMORY : tmpdir();
+  } catch {
+    return tmpdir();
+  }
+}
+
+/** A walk with a folder of its own, which goes with it, also where this process is told to end. */
 export async function openWalk(loop: Loop, seed: number): Promise<Walk> {
-  const folder = mkdtempSync(join(tmpdir(), `pare-faults-${loop.name}-`));
-  const remove = () => rmSync(folder, { recursive: true, force: true });
+  const folder = mkdtempSync(join(placeOfWalks(), `pare-faults-${loop.name}-`));
+  const gone = () => rmSync(folder, { recursive: true, force: true });
+  globalThis.addEventListener("unload", gone);
+  const remove = () => {
+    globalThis.removeEventListener("unload", gone);
+    gone();
+  };
   try {
     const walk = await loop.open(seed, folder);
     return {

@@ -2,8 +2,11 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { temporaryFolder } from "../temporary_folder.ts";
+import { diskStates } from "./crash/disk_states.ts";
+import type { Operation } from "./crash/record.ts";
 import { findLoops } from "./find_loops.ts";
 import { injecting, type Loop, sometimes } from "./loop.ts";
+import { inTurn } from "./shuffled_places.ts";
 import { type LoopState, readStates, writeStates } from "./state.ts";
 import { failureLine, tableLines } from "./table.ts";
 import { type Failure, walkLoops } from "./walk_loops.ts";
@@ -59,6 +62,45 @@ Deno.test("a point that breaks is named with what was injected, and the next run
 Deno.test("a whole walk that never came to a state which it must reach has failed", async () => {
   const [failure] = await walked(known(1, [], ["the second point"]), 60_000, new Map());
   assert.equal(failure!.message, 'a complete walk never reached "the second point"');
+});
+
+Deno.test("the first points of a walk meet every stratum, and each place comes once", () => {
+  const strata = [..."aaabcabaa"];
+  for (let seed = 0; seed < 20; seed++) {
+    const order = inTurn(strata, seed);
+    assert.deepEqual(order.toSorted((a, b) => a - b), [...strata.keys()]);
+    assert.deepEqual(order.slice(0, 3).map((place) => strata[place]).sort(), ["a", "b", "c"]);
+  }
+});
+
+Deno.test("states of a disk that hold the same bytes are one, with all that the last acknowledges", () => {
+  const bytes = new TextEncoder().encode("x");
+  const write: Operation = { kind: "write", path: "/r/f", at: 0, bytes };
+  const operations: Operation[] = [
+    { kind: "create", path: "/r/f" },
+    write,
+    { kind: "ack", said: "1" },
+    { kind: "sync", path: "/r/f" },
+    { kind: "sync", path: "/r" },
+    write, // the same bytes again
+    { kind: "ack", said: "2" },
+  ];
+  const found = (adds_up: boolean) => {
+    const { states, equal } = diskStates({ root: "/r", base: new Map(), operations }, 1, adds_up);
+    const said = states.map(({ files, acknowledged }) => {
+      const lies = [...files()].map(([path, content]) =>
+        `${path}=${new TextDecoder().decode(content!)}`
+      );
+      return `${lies} ${acknowledged}`;
+    });
+    return { said: said.sort(), equal };
+  };
+  const { said, equal } = found(true);
+  assert.deepEqual(said, [" 1", "f=\0 1,2", "f= 1", "f=x 1,2"]);
+  assert.ok(equal > 0);
+  const by_word = found(false);
+  assert.ok(by_word.said.includes("f=x ") && by_word.said.includes("f=x 1,2"));
+  assert.equal(by_word.said.length + by_word.equal, said.length + equal);
 });
 
 Deno.test("every file of loops/ is a loop of its own name", async () => {

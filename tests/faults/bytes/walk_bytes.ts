@@ -1,5 +1,5 @@
 import { injecting, type Walk } from "../loop.ts";
-import { shuffledPlaces } from "../shuffled_places.ts";
+import { inTurn, shuffledPlaces } from "../shuffled_places.ts";
 import { type Mutations, mutationsOf } from "./mutations.ts";
 import type { Target } from "./target.ts";
 
@@ -25,7 +25,7 @@ export function walkBytes(
   end: () => Promise<void> = () => Promise.resolve(),
 ): Walk {
   const places = placesOf(targets, seed);
-  const order = shuffledPlaces(places.length, seed);
+  const order = inTurn(places.map(({ target }) => target.file), seed);
   return {
     points: places.length,
     async at(n) {

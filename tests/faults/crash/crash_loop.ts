@@ -38,8 +38,13 @@ export function crashLoop(
     ...asked,
     async points({ workload, root, log }, seed) {
       const base = standing(root);
-      return diskStates(root, base, await record(workload.script, root, log), seed);
+      const operations = await record(workload.script, root, log);
+      const { states, equal } = diskStates({ root, base, operations }, seed, workload.adds_up);
+      const of = `${operations.length} calls of the workload ${workload.name}`;
+      console.log(`${of}: ${states.length} states, and ${equal} more of the same bytes`);
+      return states;
     },
+    stratumOf: ({ file, call }) => `${file} ${call}`,
     async hit({ workload, root }, { files, acknowledged, file, call }, n) {
       lay(root, files());
       return await injecting(

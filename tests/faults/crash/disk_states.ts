@@ -4,7 +4,7 @@
  */
 import { dirname, join } from "node:path";
 import { streamRandom } from "../../../core/mod.ts";
-import { built, type Change, type Entry, type Files, laid, type Node, Seen } from "./laid.ts";
+import { built, type Change, type Entry, type Files, laid, type Node, Told } from "./laid.ts";
 import type { Operation } from "./record.ts";
 
 /** A change, and the event with which it is on disk for certain. */
@@ -176,41 +176,50 @@ function choices(pending: readonly Pending[], random: () => number): [string, Ch
   return found;
 }
 
-/** Every different state of a disk after a cut behind each event of a recording; `base`: what was there before. */
+interface Recorded {
+  readonly root: string;
+  /** What was there before. */
+  readonly base: Files;
+  readonly operations: readonly Operation[];
+}
+
+/**
+ * Every different state of a disk after a cut behind each event of a recording. Of equal bytes the last is
+ * taken where `adds_up`: more is acknowledged then, and more must hold. `equal`: how many are left out so.
+ */
 export function diskStates(
-  root: string,
-  base: Files,
-  operations: readonly Operation[],
+  { root, base, operations }: Recorded,
   seed: number,
-): DiskState[] {
+  adds_up: boolean,
+): { states: DiskState[]; equal: number } {
   const recording = new Recording(root, base, operations);
   const random = streamRandom(seed, "pending");
-  const seen = new Seen();
-  const states: DiskState[] = [];
+  const told = new Told();
+  const states = new Map<string, DiskState>();
+  let equal = 0;
   for (let event = 0; event < operations.length; event++) {
     const before = recording.changes.filter((one) => one.event <= event);
-    const durable = before.filter((one) => one.durable <= event);
     const pending = before.filter((one) => one.durable > event);
+    const waiting = new Set(pending.map(({ change }) => change));
+    const last = pending.findLast(({ change }) => change.of === "data");
     const acknowledged = recording.acks.filter((ack) => ack.event <= event).map(({ said }) => said);
     for (const [said, changes] of choices(pending, random)) {
       const reached = new Set(changes);
-      const part = changes.find((change) => !pending.some((one) => one.change === change));
-      const place = part === undefined
-        ? -1
-        : pending.findLastIndex((one) => one.change.of === "data");
+      const part = changes.find((change) => !waiting.has(change));
       // In the order in which they were made, those that are certain among them.
       const ordered = before.flatMap((one) => {
-        if (durable.includes(one) || reached.has(one.change)) return [one.change];
-        return part !== undefined && one === pending[place] ? [part] : [];
+        if (one.durable <= event || reached.has(one.change)) return [one.change];
+        return part !== undefined && one === last ? [part] : [];
       });
       const places = laid(ordered);
-      if (!seen.adds(places, acknowledged.length)) continue;
+      const key = `${told.keyOf(places)}${adds_up ? "" : acknowledged.length}`;
+      if (states.has(key)) equal++;
       const operation = operations[event]!;
       const file = operation.kind === "ack" ? "" : operation.path.slice(root.length + 1);
       const what = operation.kind === "ack"
         ? `the acknowledgement ${operation.said}`
         : operation.kind;
-      states.push({
+      states.set(key, {
         files: () => built(places),
         acknowledged,
         file,
@@ -218,5 +227,5 @@ export function diskStates(
       });
     }
   }
-  return states;
+  return { states: [...states.values()], equal };
 }

@@ -39,8 +39,11 @@ function grown(before: Uint8Array, change: Change & { of: "data" | "size" }): Ui
   return bytes;
 }
 
+/** What reached a file, in its order. */
+type Written = readonly (Change & { of: "data" | "size" })[];
+
 /** What lies where: of a file the changes that reached it, of a folder null. */
-export type Laid = ReadonlyMap<string, readonly (Change & { of: "data" | "size" })[] | null>;
+export type Laid = ReadonlyMap<string, Written | null>;
 
 /** What lies where once these changes reached the disk. */
 export function laid(changes: readonly Change[]): Laid {
@@ -48,8 +51,10 @@ export function laid(changes: readonly Change[]): Laid {
   const folders = new Map<Node, Map<string, Entry>>([[0, new Map()]]);
   for (const change of changes) {
     if (change.of !== "names") {
-      const emptied = change.of === "size" && change.size === 0;
-      data.set(change.node, emptied ? [] : [...data.get(change.node) ?? [], change]);
+      const before = data.get(change.node);
+      if (change.of === "size" && change.size === 0) data.set(change.node, []);
+      else if (before === undefined) data.set(change.node, [change]);
+      else before.push(change);
       continue;
     }
     for (const entry of change.names) {
@@ -73,19 +78,19 @@ export function laid(changes: readonly Change[]): Laid {
   return found;
 }
 
+const contentOf = (changes: Written): Uint8Array =>
+  changes.reduce<Uint8Array>(grown, new Uint8Array(0));
+
 export function built(places: Laid): Files {
   return new Map(
-    [...places].map(([path, changes]) => [
-      path,
-      changes === null ? null : changes.reduce<Uint8Array>(grown, new Uint8Array(0)),
-    ]),
+    [...places].map(([path, changes]) => [path, changes === null ? null : contentOf(changes)]),
   );
 }
 
-/** Tells states apart by their changes: their bytes are not made for it. */
-export class Seen {
+/** Tells states apart by their bytes, which are made once for each history of a file. */
+export class Told {
   readonly #numbers = new Map<Change, number>();
-  readonly #keys = new Set<string>();
+  readonly #digests = new Map<string, string>();
 
   #numberOf(change: Change): number {
     const known = this.#numbers.get(change) ?? this.#numbers.size;
@@ -93,16 +98,21 @@ export class Seen {
     return known;
   }
 
-  /** Whether it is another than all before. */
-  adds(places: Laid, acknowledged: number): boolean {
-    const hash = createHash("sha1").update(`${acknowledged}`);
+  #digestOf(changes: Written): string {
+    const history = changes.map((one) => this.#numberOf(one)).join();
+    const known = this.#digests.get(history) ??
+      createHash("sha1").update(contentOf(changes)).digest("base64");
+    this.#digests.set(history, known);
+    return known;
+  }
+
+  /** The same for two states whose folders hold the same bytes under the same names. */
+  keyOf(places: Laid): string {
+    const hash = createHash("sha1");
     for (const path of [...places.keys()].sort()) {
       const changes = places.get(path)!;
-      hash.update(`\0${path}\0${changes?.map((one) => this.#numberOf(one)).join() ?? "folder"}`);
+      hash.update(`\0${path}\0${changes === null ? "folder" : this.#digestOf(changes)}`);
     }
-    const key = hash.digest("base64");
-    if (this.#keys.has(key)) return false;
-    this.#keys.add(key);
-    return true;
+    return hash.digest("base64");
   }
 }

@@ -2,7 +2,7 @@
 import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { Injected, Loop } from "../loop.ts";
-import { shuffledPlaces } from "../shuffled_places.ts";
+import { inTurn } from "../shuffled_places.ts";
 import type { Workload } from "../workloads/workload.ts";
 import { lacksStrace } from "./record.ts";
 
@@ -24,13 +24,18 @@ interface Asked<P> extends Pick<Loop, "name" | "about" | "reaches"> {
   readonly workloads: readonly Workload[];
   /** Traces a workload, and gives what may be done to it. */
   points(traced: Traced, seed: number): Promise<readonly P[]>;
+  /** Where and how a point hits, in words: of each the first points of a walk have one. */
+  stratumOf(point: P): string;
   /** Does one of them, the nth of the walk, and checks what the product's start makes of it. */
   hit(traced: Traced, point: P, n: number): Promise<Injected>;
 }
 
+/** Names that are drawn, and places, make no stratum. */
+const withoutNumbers = (text: string) => text.replaceAll(/[0-9a-f]{6,}|\d+/g, "#");
+
 /** A loop that is skipped, with the reason, where calls cannot be traced. */
 export function tracedLoop<P>(
-  { name, about, reaches, workloads, points: pointsOf, hit }: Asked<P>,
+  { name, about, reaches, workloads, points: pointsOf, stratumOf, hit }: Asked<P>,
 ): Loop {
   const lacks = lacksStrace();
   return {
@@ -44,7 +49,10 @@ export function tracedLoop<P>(
         await begin(traced);
         for (const point of await pointsOf(traced, seed)) points.push({ traced, point });
       }
-      const order = shuffledPlaces(points.length, seed);
+      const strata = points.map(({ traced, point }) =>
+        `${traced.workload.name} ${stratumOf(point)}`
+      );
+      const order = inTurn(strata.map(withoutNumbers), seed);
       return {
         points: points.length,
         async at(n) {

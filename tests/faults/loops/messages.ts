@@ -39,11 +39,12 @@ function withLine(at: number, line: Uint8Array | string): Uint8Array {
   const parts = LINES.map((one, i) =>
     i !== at ? bytesOf(one) : typeof line === "string" ? bytesOf(line) : line
   );
-  return new Uint8Array(Buffer.concat(parts));
+  return Buffer.concat(parts);
 }
 
 /** Longer than a line may be. */
-const ENORMOUS = "x".repeat(33 * 1024 * 1024);
+const ENORMOUS = new Uint8Array(33 * 1024 * 1024).fill(120);
+ENORMOUS[ENORMOUS.length - 1] = 10;
 
 const CHANGES: readonly Change[] = [
   { name: "is dropped", same: true, make: (at) => withLine(at, "") },
@@ -124,8 +125,9 @@ function saying(bytes: Uint8Array, folder: string, random: Random) {
     ...{ exited, input, output },
   });
   queueMicrotask(() => {
-    const most = bytes.length > 1e6 ? bytes.length : 1 + Math.floor(random() * 200);
-    for (let at = 0; at < bytes.length; at += most) output.write(bytes.slice(at, at + most));
+    const drawn = 1 + Math.floor(random() * 200);
+    const most = bytes.length > 1e6 ? bytes.length : Math.max(drawn, bytes.length >> 10);
+    for (let at = 0; at < bytes.length; at += most) output.write(bytes.subarray(at, at + most));
     output.end();
   });
   return worker;
@@ -139,7 +141,7 @@ async function point(n: number, seed: number, folder: string): Promise<Injected>
   const enormous = n % ENORMOUS_EACH === 50;
   const change = CHANGES[n % CHANGES.length]!;
   const at = Math.floor(n / CHANGES.length) % LINES.length;
-  const bytes = enormous ? withLine(at, `${ENORMOUS}\n`) : change.make(at, random);
+  const bytes = enormous ? withLine(at, ENORMOUS) : change.make(at, random);
   const name = `${String(EVENTS[at]!["event"])} ${enormous ? "is enormous" : change.name}`;
   const outcome = await exchange(saying(bytes, folder, random), { call: "describe" }, {
     ...{ request_id: "r", threads: 1 },

@@ -1,5 +1,6 @@
 /** Each call on the files of a workload fails, lies, or is the last one; then the product starts. */
 import assert from "node:assert/strict";
+import { basename } from "node:path";
 import { storageFault } from "../../../tracker/ground/storage/storage_error.ts";
 import { type CallFault, callFaults, isLie, runWith } from "../crash/fail_calls.ts";
 import { namedCalls } from "../crash/record.ts";
@@ -48,6 +49,7 @@ export const syscalls = tracedLoop<CallFault>({
   async points({ workload, root, log }) {
     return [...callFaults(await namedCalls(workload.script, root, log), MOST)];
   },
+  stratumOf: ({ name, path, does, for_ever }) => `${name} ${basename(path)} ${does} ${for_ever}`,
   async hit(traced, fault, n) {
     const { name, path, nth, does, for_ever } = fault;
     const call = `${name} ${nth}: ${does}${for_ever ? " for ever" : ""}`;

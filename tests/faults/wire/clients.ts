@@ -6,7 +6,7 @@ import { chatEndpoint } from "../../../tracker/lab/search/chat_endpoint.ts";
 import { fetchHubFile } from "../../../tracker/lab/serving/hub_config.ts";
 import { listedModels } from "../../../tracker/serving/listed_models.ts";
 import { toolParticipant } from "../../../tracker/serving/participants/tool_participant.ts";
-import { mirrorTo, recordStudy } from "../../tracker/exchange/mlflow/mirror_world.ts";
+import { mirrorTo, recordSmallStudy } from "../../tracker/exchange/mlflow/mirror_world.ts";
 import { scriptedMlflow } from "./scripted_mlflow.ts";
 
 export const SECRET = "a-token-of-the-loop";
@@ -103,7 +103,7 @@ const STUDY = "s1";
 const mirror: Client = {
   name: "the mirror",
   async prepare(folder) {
-    const { end } = await recordStudy(join(folder, "store"), STUDY, {}, [], { max_trials: 1 });
+    const end = await recordSmallStudy(join(folder, "store"), STUDY);
     Deno.writeTextFileSync(join(folder, "end"), String(end));
   },
   serve: scriptedMlflow,

@@ -63,6 +63,7 @@ async function work(root: string): Promise<void> {
 export const collectionWorkload: Workload = {
   name: "collection",
   script: import.meta.filename!,
+  adds_up: true,
   async prepare(folder) {
     for (const name of ["one", "two"] as const) standing(folder, name, "store");
     using artifacts = await openArtifactStore(join(folder, "artifacts"), {

@@ -71,6 +71,7 @@ const INDEXED = 60;
 export const journalWorkload: Workload = {
   name: "journal",
   script: import.meta.filename!,
+  adds_up: true,
   async check(root, acknowledged, nth) {
     const began = performance.now();
     checkFormat(root, true);

@@ -5,10 +5,10 @@ import { join } from "node:path";
 import { connectionOf } from "../../../tracker/exchange/mlflow/client/connection.ts";
 import { PATIENCE } from "../../../tracker/exchange/mlflow/client/http.ts";
 import { readProgress, targetName } from "../../../tracker/exchange/mlflow/mirror_progress.ts";
-import { mirrorTo, recordStudy } from "../../tracker/exchange/mlflow/mirror_world.ts";
+import { mirrorTo, recordSmallStudy } from "../../tracker/exchange/mlflow/mirror_world.ts";
 import { sometimes } from "../loop.ts";
 import { proxyTo } from "../wire/changed_answers.ts";
-import { scriptedMlflow } from "../wire/scripted_mlflow.ts";
+import { heldIn, type Memory, nothingTold, scriptedMlflow } from "../wire/scripted_mlflow.ts";
 import { acknowledge, numbersOf, type Workload } from "./workload.ts";
 
 const STUDY = "s1";
@@ -70,40 +70,59 @@ function beginning(root: string): string {
 }
 
 /** Places of artifacts are told as they lie, and a server is told from two folders: once each here. */
-function samePlaces(held: unknown, other: string, root: string): unknown {
+function samePlaces(held: unknown, root: string): unknown {
   const once = (_: string, value: unknown) => Array.isArray(value) ? [...new Set(value)] : value;
-  return JSON.parse(JSON.stringify(held).replaceAll(other, root), once);
+  return JSON.parse(JSON.stringify(held).replaceAll(`${root}.beginning`, root), once);
 }
 
-/** What a server holds that was told all. */
-let whole: unknown = null;
+/** What servers had been told, by the folder and what it was: the same for many cuts. */
+const memories = new Map<string, Memory>();
+
+async function memoryOf(
+  root: string,
+  what: string,
+  tell: (other: string, server: { readonly url: string }) => Promise<unknown>,
+): Promise<Memory> {
+  const key = `${root} ${what}`;
+  const known = memories.get(key);
+  if (known !== undefined) return structuredClone(known);
+  const memory = nothingTold();
+  {
+    await using server = scriptedMlflow(memory);
+    const other = beginning(root);
+    await tell(other, server);
+    rmSync(other, { recursive: true });
+  }
+  memories.set(key, memory);
+  return structuredClone(memory);
+}
 
 export const mirrorWorkload: Workload = {
   name: "mirror",
   script: import.meta.filename!,
+  adds_up: false,
   async prepare(root) {
-    const { end } = await recordStudy(storeOf(root), STUDY, {}, [], { max_trials: 1 });
+    const end = await recordSmallStudy(storeOf(root), STUDY);
     Deno.writeTextFileSync(join(root, "end"), String(end));
   },
   async check(root, acknowledged) {
-    const other = beginning(root);
-    await using server = scriptedMlflow();
     const due = numbersOf(acknowledged, "told").length;
     // The server has what it had when the power went.
-    await mirroredSlowly(other, server, (n) => n < due).catch(() => {});
-    if (whole === null) {
-      await using sound = scriptedMlflow();
-      await mirrorOf(beginning(root), sound.url)();
-      whole = samePlaces(sound.held(), other, root);
-    }
+    const memory = await memoryOf(root, `${due} requests`, async (other, server) => {
+      await mirroredSlowly(other, server, (n) => n < due).catch(() => {});
+    });
+    const whole = await memoryOf(root, "all", (other, { url }) => mirrorOf(other, url)());
     const place = readProgress(storeOf(root), targetName(SHOWN, "pare"), STUDY);
     if (place !== undefined && place.offset < endOf(root)) {
       sometimes("a mirror goes on from its place after a fault");
     }
+    await using server = scriptedMlflow(memory);
     await mirrorOf(root, server.url)();
-    const held = samePlaces(server.held(), other, root);
-    assert.deepEqual(held, whole, "the server holds what no study says, or lacks some");
-    rmSync(other, { recursive: true });
+    assert.deepEqual(
+      samePlaces(server.held(), root),
+      samePlaces(heldIn(whole), root),
+      "the server holds what no study says, or lacks some",
+    );
   },
 };
 

@@ -51,6 +51,7 @@ const AGAIN = 40;
 export const publishWorkload: Workload = {
   name: "publish",
   script: import.meta.filename!,
+  adds_up: false,
   async prepare(root) {
     rmSync(storeOf(root), { recursive: true, force: true });
     await using store = await openStore(storeOf(root), { write: true });

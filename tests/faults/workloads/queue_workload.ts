@@ -58,6 +58,7 @@ function folderOf(store: string, n: number): string {
 export const queueWorkload: Workload = {
   name: "queue",
   script: import.meta.filename!,
+  adds_up: true,
   async check(store, acknowledged) {
     const paths = queuePaths(store);
     const disk = new QueueDisk(paths.journal);

@@ -152,7 +152,7 @@ export function runWorkload(
     return { run, due: await unbroken(run) };
   };
   return {
-    ...{ name, script },
+    ...{ name, script, adds_up: true },
     async check(root, acknowledged) {
       const { run, due } = await (whole ??= ran());
       const began = performance.now();

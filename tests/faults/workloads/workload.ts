@@ -6,6 +6,8 @@ export interface Workload {
   readonly name: string;
   /** The file whose main part runs it in a process of its own, with the folder as argument. */
   readonly script: string;
+  /** Whether all that must hold where less is acknowledged must hold where more is, too. */
+  readonly adds_up: boolean;
   /** Lays what it begins with into an empty folder: this is safe from every fault. */
   prepare?(folder: string): Promise<void>;
   /** Starts as the product does in what a fault left, and checks; `fault`: what the workload said at last. */

@@ -13,6 +13,12 @@ export interface Batch {
   readonly tags: readonly Pair[];
 }
 
+/** A run as the server keeps it. */
+export interface FakeRun {
+  readonly name: string;
+  readonly tags: readonly Pair[];
+}
+
 export interface FakeServer {
   readonly uri: string;
   /** Names of the runs by id. */
@@ -24,8 +30,8 @@ export interface FakeServer {
 /** Starts one; `onBatch` may refuse by an answer of its own, after it has taken what it likes. */
 export function startFakeServer(
   onBatch: (batch: Batch) => Response | null | Promise<Response | null>,
+  runs: Map<string, FakeRun> = new Map(),
 ): FakeServer {
-  const runs = new Map<string, { name: string; tags: Pair[] }>();
   let requests = 0;
   const info = (id: string) => ({
     run_id: id,

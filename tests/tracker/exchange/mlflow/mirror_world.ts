@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { Artifact, JournalRecord } from "../../../../core/mod.ts";
 import {
@@ -63,6 +63,15 @@ export async function recordStudy(
   for (const record of records) await store.record(record);
   const { journal_bytes } = await store.status();
   return { records, end: journal_bytes };
+}
+
+/** Records a study of one trial, and leaves no index: that is derived, and copied a thousand times. */
+export async function recordSmallStudy(root: string, study_id: string): Promise<number> {
+  const { end } = await recordStudy(root, study_id, {}, [], { max_trials: 1 });
+  for (const name of readdirSync(root)) {
+    if (name.startsWith("pare.duckdb")) rmSync(join(root, name));
+  }
+  return end;
 }
 
 export function mirrorTo(uri: string, root: string, more: Partial<MirrorInput> = {}) {
