@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { UsageError } from "../core/mod.ts";
 import { withFileLock } from "./file_lock.ts";
 import { pareHome } from "./home.ts";
+import { syncBelow } from "./whole_file.ts";
 import { isRoutine, pip } from "./environments/pip.ts";
 import { requirePython } from "./environments/python.ts";
 
@@ -54,6 +55,7 @@ export async function ensureDemoModel(
       });
       await checkModel(part);
       rmSync(directory, { recursive: true, force: true });
+      await syncBelow(part); // a name may outlive a power cut without its bytes
       renameSync(part, directory); // whole or not at all
     } finally {
       rmSync(part, { recursive: true, force: true });

@@ -88,3 +88,18 @@ export function readWhole<T>(path: string): T | null {
     return null;
   }
 }
+
+/**
+ * Waits until all that lies in a folder is on disk: files, and the names of them. Of gigabytes that takes
+ * a minute, in which what this process holds is renewed.
+ */
+export async function syncBelow(folder: string): Promise<void> {
+  for (const entry of readdirSync(folder, { withFileTypes: true })) {
+    const path = join(folder, entry.name);
+    if (entry.isDirectory()) await syncBelow(path);
+    if (!entry.isFile()) continue;
+    using file = await Deno.open(path, { read: true });
+    await file.sync();
+  }
+  syncFolder(folder);
+}

@@ -1,10 +1,11 @@
 import { execa } from "execa";
-import { renameSync, rmSync, statfsSync, writeFileSync } from "node:fs";
+import { rmSync, statfsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
 import { UsageError } from "../../core/mod.ts";
 import type { EnvironmentPins } from "./environment_pins.ts";
 import { PYTHON_ROOT } from "../home.ts";
+import { writeWhole } from "../whole_file.ts";
 import { addLibraries, PLATFORM } from "./npm_libraries.ts";
 import { packageFolders } from "./package_folders.ts";
 import { lastWords, pip } from "./pip.ts";
@@ -92,8 +93,9 @@ export async function buildEnvironment(
       platform: PLATFORM,
       seconds,
     };
-    writeFileSync(join(directory, `${READY}.part`), `${JSON.stringify(facts)}\n`);
-    renameSync(join(directory, `${READY}.part`), join(directory, READY));
+    // Thousands of files, of which what says that they are whole must not be on disk before.
+    await execa("sync", ["-f", directory], { reject: false });
+    writeWhole(join(directory, READY), facts);
     say(`ready after ${seconds} s`, packagesOf(pins));
   } catch (error) {
     rmSync(directory, { recursive: true, force: true });

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { existsSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import process from "node:process";
 import { UsageError } from "../../core/mod.ts";
@@ -7,6 +7,7 @@ import { buildEnvironment, interpreter, packagesOf, READY } from "./environment_
 import { type EnvironmentPins, pinsHash, readPins } from "./environment_pins.ts";
 import { withFileLock } from "../file_lock.ts";
 import { pareHome } from "../home.ts";
+import { readWhole } from "../whole_file.ts";
 import { PLATFORM } from "./npm_libraries.ts";
 import { findPython, noPythonSentence, type Python, requirePython } from "./python.ts";
 import { hasGpu } from "./torch_wheel.ts";
@@ -57,7 +58,7 @@ export function usedHash(name: string, pins_directory?: string): string {
   const override = overriddenPython(name);
   if (override === null) return pinsHash(name, pins_directory);
   const directory = join(dirname(override), "..");
-  return existsSync(join(directory, READY)) ? String(readyFacts(directory).hash) : "override";
+  return String(readyFacts(directory).hash ?? "override");
 }
 
 /** The variable that names an environment's interpreter. */
@@ -185,10 +186,11 @@ function findReady(
 
 /** Built to its end, by a Python that is still there: else the interpreter's link leads nowhere. */
 function isReady(directory: string): boolean {
-  return existsSync(join(directory, READY)) && existsSync(interpreter(directory));
+  return "hash" in readyFacts(directory) && existsSync(interpreter(directory));
 }
 
-/** What the making of a ready environment said: its Python, seconds, and whether for a GPU. */
+/** What the making of a ready environment said: its Python, seconds, and whether for a GPU; of another: nothing. */
 export function readyFacts(directory: string): Record<string, unknown> {
-  return JSON.parse(readFileSync(join(directory, READY), "utf8"));
+  const facts: unknown = readWhole(join(directory, READY));
+  return typeof facts === "object" && facts !== null ? { ...facts } : {};
 }

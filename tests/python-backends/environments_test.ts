@@ -81,6 +81,9 @@ Deno.test("ensureEnvironment() makes an environment once, also when two ask at o
   rmSync(first.python);
   await ask();
   assert(existsSync(first.python), "one whose Python has gone is made anew");
+  Deno.writeTextFileSync(join(first.directory!, ".ready"), "");
+  await ask();
+  assert.equal(readyFacts(first.directory!).name, "own", "one that a power cut left is made anew");
 });
 
 Deno.test("environments are made beside each other, each by one maker", async () => {

@@ -1,5 +1,6 @@
 import { join, resolve } from "node:path";
 import { acquireLock } from "../../python-backends/file_lock.ts";
+import { putFolder } from "../ground/storage/whole_folder.ts";
 import { pathComponent } from "../store/store_paths.ts";
 import { clearDead, ownedName, remove } from "./artifact_files.ts";
 import { cachePaths, collectForms, type FormReport, leaseLabel } from "./form_garbage.ts";
@@ -93,7 +94,7 @@ export function openFolderCache(
       await Deno.mkdir(filling);
       try {
         await make(filling);
-        await Deno.rename(filling, home);
+        await putFolder(filling, home); // for ever what it holds: also after a power cut it is whole
       } catch (error) {
         await remove(filling);
         throw error;

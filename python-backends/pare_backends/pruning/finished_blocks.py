@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from pare_backends.models.whole_file import save_whole
+from pare_backends.models.whole_file import put_in_place, save_whole
 from pare_backends.pruning.block_pass import Block
 
 DISK_HINT = "Free space, or set PARE_HOME to a larger disk: the pruning goes on behind that block"
@@ -57,7 +57,7 @@ class FinishedBlocks:
             return
         partial = self.folder / "spread.partial"
         partial.write_text(json.dumps(shares))
-        partial.replace(self.folder / "spread.json")
+        put_in_place(partial, self.folder / "spread.json")
 
     def find_spread(self) -> dict[str, float] | None:
         """What `keep_spread` wrote; None: nothing."""

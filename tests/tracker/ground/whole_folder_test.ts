@@ -15,7 +15,7 @@ function filled(folder: string, text: string): string {
   return folder;
 }
 
-Deno.test("a folder is put over the earlier one, and what killed processes left beside it goes", () => {
+Deno.test("a folder is put over the earlier one, and what killed processes left beside it goes", async () => {
   const root = temporaryFolder("whole-folder");
   const out = join(root, "out.x");
   filled(`${out}.partial-${GONE}`, "half");
@@ -23,7 +23,7 @@ Deno.test("a folder is put over the earlier one, and what killed processes left 
   filled(join(root, `outsx.partial-${GONE}`), "of another");
   const partial = filled(partialOf(out), "new");
   filled(out, "earlier");
-  putFolder(partial, out);
+  await putFolder(partial, out);
   assert.equal(readFileSync(join(out, "a"), "utf8"), "new");
   assert.deepEqual(readdirSync(root).sort(), ["out.x", `outsx.partial-${GONE}`]);
 });

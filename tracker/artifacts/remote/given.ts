@@ -2,12 +2,13 @@
  * Models and datasets that a study names by a path, for machines that lack them: their files lie in the object
  * store as an artifact's do, and what says so is named by the path, which is the same everywhere.
  */
-import { existsSync, statSync } from "node:fs";
+import { existsSync, readdirSync, rmSync, statSync } from "node:fs";
 import { mkdir, rename, rm } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { z } from "zod";
 import { FileChecksum, UsageError } from "../../../core/mod.ts";
 import { withFileLock } from "../../../python-backends/file_lock.ts";
+import { syncBelow, syncFolder } from "../../../python-backends/whole_file.ts";
 import { sha256Text } from "../../ground/storage/file_hash.ts";
 import { Chunks, isInside, MANIFEST_BYTES, names } from "./manifest.ts";
 import type { ObjectStore } from "./object_store.ts";
@@ -97,6 +98,15 @@ export async function sendGiven(
   });
 }
 
+/** Removes what an earlier try fetched of other files: a model is loaded by all that lies in its folder. */
+function removeOthers(folder: string, { files }: Given): void {
+  const own = new Set(files.map(({ path }) => join(folder, path)));
+  for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
+    const path = join(entry.parentPath, entry.name);
+    if (!entry.isDirectory() && !own.has(path)) rmSync(path);
+  }
+}
+
 /** Fetches what was sent of a path to that path; null: nothing was. One at a time fetches, and goes on. */
 export async function fetchGiven(objects: ObjectStore, path: string): Promise<number | null> {
   const given = await readOne(objects, nameOf(path));
@@ -115,8 +125,11 @@ export async function fetchGiven(objects: ObjectStore, path: string): Promise<nu
       }
       fetched += pulled.sent;
     }
+    removeOthers(partial, given);
+    await syncBelow(partial); // a name without its bytes would be taken for the model after a power cut
     const [only] = given.files;
     await rename(given.kind === "file" ? join(partial, only!.path) : partial, path);
+    syncFolder(dirname(path));
     await rm(partial, { recursive: true, force: true });
     return fetched;
   });

@@ -74,7 +74,7 @@ export async function convertCommand(
       files_dir: partial,
     });
     refuseBroken(source.name, format, facts);
-    putFolder(partial, directory);
+    await putFolder(partial, directory);
     console.log(`${source.name} as ${format} in ${directory}`);
     for (const line of conversionSummary(facts, made.size_bytes)) console.log(line);
     for (const note of made.notes) console.log(`note: ${note}`);

@@ -62,7 +62,7 @@ export async function exportCommand(
     const document = { format: FORMAT, exported_at: new Date().toISOString(), ...rest, tables };
     await writeFile(join(partial, SCHEMA), JSON.stringify(document, null, 2) + "\n");
     await writeFile(join(partial, "README.md"), readme(exported));
-    putFolder(partial, directory);
+    await putFolder(partial, directory);
     if (options.json) {
       const told = tables.map(({ name, kind, rows, path }) => ({ name, kind, rows, path }));
       return console.log(jsonText("export", { folder: directory, tables: told, stale }));

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from "node:fs"
 import { readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Registry } from "../../../core/mod.ts";
-import { makeFolder, syncFolder } from "../../../python-backends/whole_file.ts";
+import { makeFolder, syncBelow, syncFolder } from "../../../python-backends/whole_file.ts";
 import { checkFolder } from "../../ground/filled_folder.ts";
 import { sqlFiles } from "../../show/report_sql/sql_box.ts";
 import { lockFiles } from "../reproduce/locks.ts";
@@ -12,7 +12,7 @@ import { reproductionFiles } from "../reproduce/write_reproduction.ts";
 import { writeOutputs } from "../../show/reports_of_study.ts";
 import { listFiles, sha256File } from "../../ground/storage/file_hash.ts";
 import { outsideStores } from "../../ground/storage/outside_stores.ts";
-import { partialOf, putFolder, syncBelow } from "../../ground/storage/whole_folder.ts";
+import { partialOf, putFolder } from "../../ground/storage/whole_folder.ts";
 import type { Store } from "../../store/store.ts";
 import { viewStudy } from "../../show/view/view_study.ts";
 import { openTasks, publishTables } from "../../show/report_sql/publish_tables.ts";
@@ -129,12 +129,12 @@ async function renewCrate(
 async function place(partial: string, directory: string): Promise<void> {
   if (!existsSync(directory) || readdirSync(directory).length === 0) {
     mkdirSync(dirname(directory), { recursive: true });
-    return putFolder(partial, directory);
+    return await putFolder(partial, directory);
   }
   const before = (await readFile(join(directory, SUMS), "utf8")).split("\n")
     .map((line) => line.slice(66)).filter((path) => path !== "");
   const now = await listFiles(partial);
-  syncBelow(partial);
+  await syncBelow(partial);
   // The sums last: with them it is whole, and without them it can be told from that.
   for (const path of [...now.filter((one) => one !== SUMS), SUMS]) {
     const target = join(directory, path);

@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, renameSync, rmSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { syncFolder } from "../../../python-backends/whole_file.ts";
+import { syncBelow, syncFolder } from "../../../python-backends/whole_file.ts";
 import { isRunning } from "../../../python-backends/worker/worker_folder.ts";
 
 /** Where a folder is written before it has its name; what a killed process left beside it goes. */
@@ -19,25 +19,9 @@ export function partialOf(directory: string): string {
   return `${directory}.partial-${Deno.pid}`;
 }
 
-/** Waits until what a file holds is on disk. */
-function syncFile(path: string): void {
-  using file = Deno.openSync(path, { read: true });
-  file.syncDataSync();
-}
-
-/** Waits until all that lies in a folder is on disk: files, and the names of them. */
-export function syncBelow(folder: string): void {
-  for (const entry of readdirSync(folder, { withFileTypes: true })) {
-    const path = join(folder, entry.name);
-    if (entry.isDirectory()) syncBelow(path);
-    else if (entry.isFile()) syncFile(path);
-  }
-  syncFolder(folder);
-}
-
 /** Gives a folder that is whole its name, so that after a power cut it is there whole or not at all. */
-export function putFolder(partial: string, directory: string): void {
-  syncBelow(partial);
+export async function putFolder(partial: string, directory: string): Promise<void> {
+  await syncBelow(partial);
   const old = `${directory}.old-${Deno.pid}`;
   const replaced = existsSync(directory) && readdirSync(directory).length > 0;
   if (replaced) renameSync(directory, old);
