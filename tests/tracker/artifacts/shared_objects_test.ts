@@ -108,6 +108,36 @@ Deno.test("what a store keeps stays, and what no home says it uses, unless that 
     assert.deepEqual([again.gone, await heldThere(objects)], [[two], [one]]);
   }));
 
+/** Answers to a question for a list that say nothing of what is not there. */
+const NO_LISTS: Readonly<Record<string, string>> = {
+  "a page to log in at": "<html><body>who are you?</body></html>",
+  "nothing": "",
+  "half a list": "<ListBucketResult><Contents><Key>pare/artifacts/",
+  "a page whose next one cannot be asked for":
+    "<ListBucketResult><IsTruncated>true</IsTruncated></ListBucketResult>",
+  "another folder's": "<ListBucketResult><Key>other/x</Key></ListBucketResult>",
+};
+
+Deno.test("nothing is removed by a list that is no whole one, whichever of them it is", () =>
+  inDirectory(async (root) => {
+    await using server = s3InMemory();
+    const objects = open(server);
+    const { first } = await twoHomes(root, objects);
+    const one = await made(first, "one");
+    const before = [...server.objects.keys()].sort();
+    for (const [number, [what, answer]] of Object.entries(NO_LISTS).entries()) {
+      let lists = 0; // five are asked for
+      server.answer = (method, name) =>
+        method === "GET" && name === "" && lists++ === number ? new Response(answer) : null;
+      await assert.rejects(collected(objects, first, [one]), {
+        name: "UsageError",
+        message: /^Cannot list what begins with pare\/\w+\/: its answer is no whole list$/,
+      }, what);
+    }
+    server.answer = () => null;
+    assert.deepEqual([...server.objects.keys()].sort(), before);
+  }));
+
 Deno.test("nothing is removed while something is sent, and nothing sent while something is removed", () =>
   inDirectory(async (root) => {
     await using server = s3InMemory();
@@ -226,6 +256,29 @@ Deno.test("a model whose fetching was cut off goes on at the part, and one that 
     server.objects.set(name, new Uint8Array(CHUNK_BYTES).fill(9));
     await assert.rejects(fetchGiven(objects, path), /holds other bytes than its name says/);
     assert.ok(!existsSync(path));
+  }));
+
+Deno.test("a model that was sent anew after its fetching was cut off holds nothing of the one before", () =>
+  inDirectory(async (root) => {
+    await using server = s3InMemory();
+    const objects = open(server);
+    const artifacts = await openArtifactStore(join(root, "home"));
+    const path = join(root, "model");
+    const send = async (files: readonly string[]) => {
+      await Deno.mkdir(path);
+      for (const name of files) await Deno.writeTextFile(join(path, name), name);
+      await sendGiven(objects, path, artifacts.checksums);
+      await Deno.remove(path, { recursive: true });
+    };
+    await send(["a", "b", "c"]);
+    let left = 3; // what says which parts, and two of them
+    server.answer = (method) =>
+      method === "GET" && left-- <= 0 ? new Response(null, { status: 403 }) : null;
+    await assert.rejects(fetchGiven(objects, path), /403/);
+    server.answer = () => null;
+    await send(["a", "d"]);
+    await fetchGiven(objects, path);
+    assert.deepEqual([...Deno.readDirSync(path)].map(({ name }) => name).sort(), ["a", "d"]);
   }));
 
 Deno.test({

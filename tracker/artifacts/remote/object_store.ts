@@ -233,24 +233,36 @@ function elements(xml: string, name: string): string[] {
   );
 }
 
+/** A page of a list, whole: by what stands in none, such as a page to log in at, all would seem to be gone. */
+function pageOf(body: Uint8Array, prefix: string): { keys: string[]; next: string | null } | null {
+  const xml = new TextDecoder().decode(body).trimEnd();
+  if (!/<ListBucketResult[\s>]/.test(xml) || !xml.endsWith("</ListBucketResult>")) return null;
+  const keys = elements(xml, "Key");
+  const [more] = elements(xml, "IsTruncated");
+  const [next = more === "true" ? "" : null] = elements(xml, "NextContinuationToken");
+  return next === "" || keys.some((key) => !key.startsWith(prefix)) ? null : { keys, next };
+}
+
 async function list(at: Bucket, word: string): Promise<string[]> {
   const found: string[] = [];
+  const prefix = at.prefix + word;
+  const what = `list what begins with ${prefix}`;
   for (let page = 0, token = ""; page < MOST_PAGES; page++) {
     const query = new URLSearchParams({
-      ...{ "list-type": "2", prefix: at.prefix + word },
+      ...{ "list-type": "2", prefix },
       ...(token === "" ? {} : { "continuation-token": token }),
     });
-    const what = `list what begins with ${at.prefix}${word}`;
     const { status, body } = await ask(at, what, {
       ...{ method: "GET", query: `?${query}`, most: 16 << 20 },
     });
     if (status === 404) {
       throw new UsageError(`Cannot ${what}: there is no such bucket; make it first`);
     }
-    const xml = new TextDecoder().decode(body);
-    found.push(...elements(xml, "Key").map((key) => key.slice(at.prefix.length)));
-    [token = ""] = elements(xml, "NextContinuationToken");
-    if (token === "") break;
+    const read = pageOf(body, prefix);
+    if (read === null) throw new UsageError(`Cannot ${what}: its answer is no whole list`);
+    found.push(...read.keys.map((key) => key.slice(at.prefix.length)));
+    if (read.next === null) return found.sort();
+    token = read.next;
   }
-  return found.sort();
+  throw new UsageError(`Cannot ${what}: it has more than ${1000 * MOST_PAGES} names`);
 }
