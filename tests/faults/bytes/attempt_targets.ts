@@ -12,6 +12,7 @@ import {
 import { endOf, seenAttempt } from "../../../tracker/jobs/attempt/attempt_state.ts";
 import { closeAttempt, takeLease, watchLeases } from "../../../tracker/jobs/attempt/lease.ts";
 import { MARKER } from "../../../tracker/jobs/attempt/remains.ts";
+import { LocalEngine } from "../../../tracker/jobs/engines/local/local_engine.ts";
 import { queueFiles } from "../../../tracker/jobs/queue/queue_files.ts";
 import { readChecklist } from "../../../tracker/store/queue/checklist_file.ts";
 import { attemptFolder, ownPaths, queuePaths } from "../../../tracker/store/queue/queue_paths.ts";
@@ -108,6 +109,26 @@ function isJson(bytes: Uint8Array): boolean {
   }
 }
 
+/** What this machine's engine notes of an attempt: its capacity is told whatever stands there. */
+function booksTarget(root: string): Target {
+  const books = join(root, "books");
+  const slots = { cpu: 4, gpu: 0, memory_gb: null };
+  const engine = new LocalEngine(books, { slots, cards: [], machine: "test" });
+  const entry = {
+    ...{ folder: join(root, "begun"), slots: { ...slots, cpu: 2 }, cards: [], threads: ["0", "1"] },
+    ...{ started_by: thisProcess(), started: 1 },
+  };
+  return {
+    ...small("books", padded(JSON.stringify(entry)), async ({ bytes }) => {
+      Deno.writeFileSync(join(books, "begun-1.json"), bytes);
+      const { free: { cpu } } = await engine.capacity();
+      assert.ok(Number.isFinite(cpu), `${cpu} threads are free`);
+      await engine.find("begun");
+    }),
+    most: 600, // each looks at all processes
+  };
+}
+
 /** The files by which an attempt tells how it stands. */
 export function attemptTargets(root: string, started: Started): Target[] {
   const paths = queuePaths(join(root, "attempts"));
@@ -131,6 +152,7 @@ export function attemptTargets(root: string, started: Started): Target[] {
   const owner = thisProcess();
   return [
     ...leaseTargets(folder, started),
+    booksTarget(root),
     result,
     small("progress.json", bytesOf(progress), async ({ bytes }) => {
       Deno.writeFileSync(ownPaths(folder).progress, bytes);

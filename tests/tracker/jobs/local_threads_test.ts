@@ -2,7 +2,11 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import type { Attempt } from "../../../core/mod.ts";
 import { readLog, readResult } from "../../../tracker/jobs/attempt/attempt_folder.ts";
-import { findDevices, threadsOf } from "../../../tracker/jobs/engines/local/devices.ts";
+import {
+  findDevices,
+  threadsOf,
+  visibleCards,
+} from "../../../tracker/jobs/engines/local/devices.ts";
 import { LocalEngine } from "../../../tracker/jobs/engines/local/local_engine.ts";
 import { inDirectory } from "../../fixtures/stores/processes.ts";
 import { until } from "../../python-backends/scripted_worker.ts";
@@ -19,6 +23,19 @@ const PROGRAM =
 
 Deno.test("a list of threads is read as the system writes it", () => {
   assert.deepEqual(threadsOf("0-2,5,7-8\n"), ["0", "1", "2", "5", "7", "8"]);
+});
+
+Deno.test("cards are those that CUDA would give, under their own names", () => {
+  const lines = ["0, A100, GPU-1a2b", "1, H200, GPU-3c4d"];
+  const found = (list?: string) =>
+    visibleCards(lines, list).map(({ card, name }) => `${card} ${name}`);
+  assert.deepEqual(found(), ["0 A100", "1 H200"]);
+  assert.deepEqual(found("1"), ["1 H200"]);
+  assert.deepEqual(found("GPU-3c, 0"), ["GPU-3c H200", "0 A100"]);
+  assert.deepEqual(found("MIG-9f"), ["MIG-9f A100"]);
+  for (const none of ["", "-1", "NoDevFiles", "-1,0", "7"]) assert.deepEqual(found(none), [], none);
+  assert.deepEqual(found("0,-1,1"), ["0 A100"]);
+  assert.deepEqual(visibleCards([], "0"), []);
 });
 
 Deno.test({

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { openQueue, PRIORITIES, type Submission, submitJob } from "../../../core/mod.ts";
 import { QueueDisk } from "../../../tracker/store/queue/queue_disk.ts";
+import { jobDocument, queuePaths } from "../../../tracker/store/queue/queue_paths.ts";
 import { inDirectory } from "../../fixtures/stores/processes.ts";
 
 const AT = "2026-01-01T00:00:00.000Z";
@@ -124,3 +125,14 @@ Deno.test("several processes that submit at once get numbers of their own, and l
     assert.equal(jobs.size, 75);
     assert.equal(new Set([...jobs.values()].map(({ asked }) => asked.title)).size, 75);
   }));
+
+Deno.test("a submission's document lies in the queue's folder, or its name is refused", () => {
+  const paths = queuePaths("/store");
+  assert.equal(jobDocument(paths, "night 1"), "/store/queue/documents/night 1.json");
+  for (const id of ["../../x", "/etc/x", "a\\b", "a\u0000", "", "x".repeat(101)]) {
+    assert.throws(() => jobDocument(paths, id), {
+      name: "UsageError",
+      message: /as a submission_id/,
+    });
+  }
+});

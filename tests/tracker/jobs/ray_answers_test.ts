@@ -209,3 +209,17 @@ Deno.test("a head that all may use, or that is far away without TLS, is refused"
   assert.throws(() => open(far), /token would go over the network to ray\.example .*ssh -L 8265/);
   open({ ...far, url: "https://ray.example" });
 });
+
+Deno.test("a head behind a page to log in at, or one that says nothing without a token, is taken", async () => {
+  const guarded = (without: () => Response | Promise<Response>) => ({
+    "GET /api/jobs/": (request: Request) =>
+      request.headers.has("authorization") ? Response.json([]) : without(),
+    "GET /login": () => new Response("who are you?"),
+  });
+  const away = () => new Response(null, { status: 302, headers: { location: "/login" } });
+  for (const without of [away, () => pause(2500).then(() => Response.json([]))]) {
+    await withHead(guarded(without), async (engine) => {
+      assert.equal(await engine.check(null), null);
+    });
+  }
+});

@@ -53,6 +53,8 @@ export class StudyWorker {
   state: EngineState | null = null;
   /** Why it ended, where its card is gone; null: it has it. */
   card_lost: string | null = null;
+  /** Why nothing more is heard of it: another pare's words, or damaged ones; null: it is heard. */
+  #garbled: string | null = null;
   #unknown_since: number | null = null;
 
   constructor(readonly place: WorkerPlace, readonly number: number, readonly attempt: number) {
@@ -88,7 +90,7 @@ export class StudyWorker {
   }
 
   get isFree(): boolean {
-    return this.is !== null && this.call === null && !this.#ended;
+    return this.is !== null && this.call === null && !this.#ended && this.#garbled === null;
   }
 
   #tell(told: Told): void {
@@ -114,7 +116,14 @@ export class StudyWorker {
 
   /** Hears what it said since; gives whether there was anything. */
   look(): boolean {
-    const said = this.#heard.look();
+    if (this.#garbled !== null) return false;
+    let said: Said[];
+    try {
+      said = this.#heard.look();
+    } catch (error) {
+      this.#garbled = (error as Error).message;
+      return true;
+    }
     for (const one of said) this.#take(one);
     return said.length > 0;
   }
@@ -148,6 +157,7 @@ export class StudyWorker {
   async lost(leases: ReturnType<typeof watchLeases>): Promise<string | null> {
     if (!this.#submitted) return null;
     if (readResult(this.folder) !== null) return this.#why("it was ended there");
+    if (this.#garbled !== null) await this.cancel(); // what it runs, another one will
     const unknown = performance.now() - (this.#unknown_since ?? Infinity);
     const over = this.state?.state === "ended" || unknown > LEASE_MS;
     const lease = leases(this.folder);
@@ -164,7 +174,9 @@ export class StudyWorker {
     this.look(); // what it said before
     const said = this.state !== null && "reason" in this.state ? this.state.reason : null;
     const where = this.is === null ? "" : ` on ${this.is.host}`;
-    return `worker ${this.number}${where} was lost: ${this.card_lost ?? said ?? usual}`;
+    return `worker ${this.number}${where} was lost: ${
+      this.card_lost ?? this.#garbled ?? said ?? usual
+    }`;
   }
 
   /** Asks it to end; what it runs is stopped. */

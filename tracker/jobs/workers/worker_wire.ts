@@ -116,7 +116,16 @@ export class Heard<T> {
   look(): T[] {
     const lines = `${this.#begun}${this.#more()}`.split("\n");
     this.#begun = lines.pop()!; // of a line that is being written
-    return lines.map((line) => this.schema.parse(JSON.parse(line)));
+    return lines.map((line) => this.#read(line));
+  }
+
+  #read(line: string): T {
+    try {
+      return this.schema.parse(JSON.parse(line));
+    } catch (error) {
+      const what = JSON.stringify(line.slice(0, 80));
+      throw new Error(`it says what this pare does not read: ${what}`, { cause: error });
+    }
   }
 
   #more(): string {

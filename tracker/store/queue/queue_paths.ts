@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { UsageError } from "../../../core/errors.ts";
 
 /** Where the parts of a queue lie, beside the store that its jobs write. */
 export function queuePaths(store: string) {
@@ -20,6 +21,14 @@ export type QueuePaths = ReturnType<typeof queuePaths>;
 
 /** The document that a job was submitted with. */
 export function jobDocument(paths: QueuePaths, submission_id: string): string {
+  // deno-lint-ignore no-control-regex
+  if (!/^[^/\\\u0000-\u001f]{1,100}$/.test(submission_id)) {
+    throw new UsageError(
+      `Cannot use "${
+        submission_id.slice(0, 80)
+      }" as a submission_id: give one of 1 to 100 letters, without slashes`,
+    );
+  }
   return join(paths.root, "documents", `${submission_id}.json`);
 }
 

@@ -37,23 +37,47 @@ async function ownThreads(): Promise<string[]> {
   return list === undefined ? [] : threadsOf(list);
 }
 
+/** A card as a list such as CUDA_VISIBLE_DEVICES names it, and what it is called. */
+interface Card {
+  readonly card: string;
+  readonly name: string;
+}
+
+/**
+ * The cards of lines such as `0, NVIDIA A100, GPU-1a2b` that a list leaves, as CUDA reads it: by number or the
+ * beginning of an id, up to the first word that is none, such as -1.
+ */
+export function visibleCards(lines: readonly string[], list: string | undefined): Card[] {
+  const all = lines.map((line) => {
+    const [card = "", name = "", id = ""] = line.split(",").map((one) => one.trim());
+    return { card, name, id };
+  });
+  if (list === undefined) return all.map(({ card, name }) => ({ card, name }));
+  const found: Card[] = [];
+  for (const word of list.split(",").map((one) => one.trim())) {
+    // A part of a card has an id of its own, which stands in no line.
+    const one = word.startsWith("MIG-")
+      ? all[0]
+      : all.find(({ card, id }) => card === word || /^GPU-./.test(word) && id.startsWith(word));
+    if (one === undefined) break;
+    found.push({ card: word, name: one.name });
+  }
+  return found;
+}
+
 /** Threads, memory and NVIDIA's cards; of these the ones that CUDA_VISIBLE_DEVICES leaves. */
 export async function findDevices(): Promise<Devices> {
-  const asked = await execa("nvidia-smi", ["--query-gpu=index,name", "--format=csv,noheader"], {
-    reject: false,
-    timeout: 10_000,
-  });
-  const rows = asked.failed ? [] : asked.stdout.split("\n").filter((row) => row.includes(","));
-  const visible = Deno.env.get("CUDA_VISIBLE_DEVICES")?.split(",").filter((one) => one !== "");
-  const cards = visible ?? rows.map((row) => row.split(",")[0]!.trim());
-  const names = rows.slice(0, cards.length).map((row) => row.slice(row.indexOf(",") + 1).trim());
+  const words = ["--query-gpu=index,name,uuid", "--format=csv,noheader"];
+  const asked = await execa("nvidia-smi", words, { reject: false, timeout: 10_000 });
+  const lines = asked.failed ? [] : asked.stdout.split("\n").filter((one) => one.includes(","));
+  const held = visibleCards(lines, Deno.env.get("CUDA_VISIBLE_DEVICES"));
+  const names = held.map(({ name }) => name);
   const cpu = availableParallelism();
-  const held = rows.length === 0 ? [] : cards;
   return {
     slots: { cpu, gpu: held.length, memory_gb: Math.floor(totalmem() / 1e8) / 10 },
-    cards: held,
-    names: held.length === 0 ? [] : names,
+    cards: held.map(({ card }) => card),
+    names,
     threads: await ownThreads(),
-    machine: kindOf(cpu, held.length === 0 ? [] : names),
+    machine: kindOf(cpu, names),
   };
 }

@@ -4,6 +4,7 @@
  */
 import { mkdirSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
+import { z } from "zod";
 import {
   type Attempt,
   type Engine,
@@ -14,7 +15,7 @@ import {
 } from "../../../../core/jobs/engine.ts";
 import { startChild } from "../../../../python-backends/child/start_child.ts";
 import { withFileLock } from "../../../../python-backends/file_lock.ts";
-import { isAlive, type LockOwner, thisProcess } from "../../../../python-backends/process_owner.ts";
+import { isAlive, thisProcess } from "../../../../python-backends/process_owner.ts";
 import { readWhole, writeWhole } from "../../../../python-backends/whole_file.ts";
 import {
   type Asked,
@@ -36,16 +37,15 @@ import { wrapperWords } from "../wrapper_words.ts";
 import type { Devices } from "./devices.ts";
 
 /** A line of the books: an attempt that was started, and what it holds until its processes are gone. */
-interface Entry {
-  readonly folder: string;
-  readonly slots: Slots;
-  readonly cards: readonly string[];
-  /** Absent: an entry of before. */
-  readonly threads?: readonly string[];
-  readonly started_by: LockOwner;
-  /** When, in milliseconds. */
-  readonly started: number;
-}
+const Entry = z.object({
+  folder: z.string(),
+  slots: z.object({ cpu: z.number(), gpu: z.number(), memory_gb: z.number().nullable() }),
+  cards: z.array(z.string()),
+  threads: z.array(z.string()).optional().describe("absent: an entry of before"),
+  started_by: z.object({ pid: z.int(), start: z.string() }),
+  started: z.number().describe("when, in milliseconds"),
+});
+type Entry = z.infer<typeof Entry>;
 
 /** Milliseconds in which who writes a line starts the wrapper. */
 const STARTING_MS = 1000;
@@ -180,9 +180,12 @@ export class LocalEngine implements Engine, Disposable {
 
   /** What was started and still holds its slots. */
   #entries(): Entry[] {
-    return this.#names().flatMap((name) => readWhole<Entry>(join(this.books, name)) ?? []).filter(
-      holds,
-    );
+    return this.#names().flatMap((name) => this.#entry(name) ?? []).filter(holds);
+  }
+
+  /** Null also where it is damaged: the attempt's own files tell of it all the same. */
+  #entry(name: string): Entry | null {
+    return Entry.safeParse(readWhole(join(this.books, name))).data ?? null;
   }
 
   #names(): string[] {
@@ -202,7 +205,7 @@ export class LocalEngine implements Engine, Disposable {
 
   async #startSome(): Promise<void> {
     for (const name of this.#names()) {
-      const entry = readWhole<Entry>(join(this.books, name));
+      const entry = this.#entry(name);
       if (entry !== null && !holds(entry)) rmSync(join(this.books, name), { force: true });
     }
     let { free } = await this.capacity();

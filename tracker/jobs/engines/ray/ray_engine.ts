@@ -111,8 +111,11 @@ export class RayEngine implements Engine {
   async check(folder: string | null): Promise<string | null> {
     const { head } = this.options;
     await this.#jobs(); // with the token
+    // A page to log in at is no list of jobs; no answer at all gives nothing away.
+    const signal = AbortSignal.timeout(head.timeout_ms ?? 10_000);
+    const own = { redirect: "manual", signal } as const;
     const began = Date.now();
-    const without = await fetch(`${head.url}/api/jobs/`).catch(() => null);
+    const without = await fetch(`${head.url}/api/jobs/`, own).catch(() => null);
     await without?.body?.cancel();
     if (without !== null && without.ok) {
       throw new EngineError(
