@@ -255,6 +255,9 @@ interface Quantized {
   readonly matrices: number;
 }
 
+/** Layers of an assignment, such as `7` or `0-9`, as the Python half reads them. */
+const RANGE = /^(\d{1,6})(?:-(\d{1,6}))?$/;
+
 /** What an assignment gives each linear layer of a model without experts, in the model's order; null: it
  * does not give each one. */
 export function assignedKinds(assignment: string, facts: Facts): Quantized[] | null {
@@ -265,7 +268,8 @@ export function assignedKinds(assignment: string, facts: Facts): Quantized[] | n
     const [kind, places = ""] = part.split("=");
     if (!isBlockKind(kind!)) return null;
     for (const place of places.split(",")) {
-      const [first = NaN, last = first] = place.split("-").map(Number);
+      const [, from, to = from] = RANGE.exec(place) ?? [];
+      const [first, last] = [Number(from), Number(to)];
       if (!(first <= last && last < count)) return null;
       for (let at = first; at <= last; at++) {
         if (kinds.has(at)) return null;

@@ -182,7 +182,8 @@ Deno.test("an assignment gives every layer its kind, by the model's order", () =
     return matrixBytes(six(at) ? "Q6_K" : "Q4_K", weights);
   }).reduce((sum, one) => sum + one, 0);
   assert.equal(bytes, expected);
-  for (const wrong of ["Q6_K=0-166", "Q6_K=0-168", "Q6_K=0-167 Q4_K=3", "Q9_K=0-167"]) {
+  const odd = ["Q6_K=,1-167", "Q6_K=-167", "Q6_K=0-167-9", "Q6_K=0-167,"]; // no numbers, as Python reads them
+  for (const wrong of ["Q6_K=0-166", "Q6_K=0-168", "Q6_K=0-167 Q4_K=3", "Q9_K=0-167", ...odd]) {
     const refused = kquant.accepts({ ...params, assignment: wrong }, facts);
     assert.match(refused.ok ? "" : refused.reason, /layers 0-167/, wrong);
   }

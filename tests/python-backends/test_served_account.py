@@ -86,8 +86,10 @@ def test_money_is_by_the_prices_and_what_was_never_answered_counts_at_its_worst(
         assert answered["money"] == pytest.approx((100 * 2 + 5 * 10) / 1e6)
         assert begun["request"] == answered["answered"] and answered["seconds"] >= 0
         # A process that was killed after it had sent: half a line, then the budget goes on.
+        damaged = ({"answered": "a", "read": 5}, {"request": "b", "read": "?", "written": 1})
+        lines = [{**begun, "request": "killed"}, *damaged]
         with (tmp_path / LEDGER).open("a") as file:
-            file.write(json.dumps({**begun, "request": "killed"}) + '\n{"answ')
+            file.write("".join(json.dumps(line) + "\n" for line in lines) + '{"answ')
         # .00025 + .00062 are spent; another .00062 would be .00149.
         with pytest.raises(CallFailure, match=r"0\.000620 at worst, .* 0\.0013 .* 0\.000870"):
             generate(asking(server, account), "abcd", 10, [], {})

@@ -16,7 +16,7 @@ import threading
 import time
 import uuid
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -222,7 +222,8 @@ class Ledger:
                 data += b"\n"
             self._read_to += len(data)
             for line in _lines(data):
-                self._take_in(line)
+                with suppress(KeyError, TypeError, ValueError):  # a damaged one is none
+                    self._take_in(line)
             yield
 
     def _write(self, line: Mapping[str, Any]) -> None:
