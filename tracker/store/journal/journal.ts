@@ -2,6 +2,7 @@ import { type JournalRecord, UsageError } from "../../../core/mod.ts";
 import { journalFault, keepAcknowledged } from "./rescue.ts";
 import { awaitTurn, tryTurn } from "./turn.ts";
 import { makeGatherer, type PointGatherer } from "../points/gather.ts";
+import { journalInfo } from "./reader.ts";
 import { encodeLine, readEntry } from "./record_line.ts";
 import { writeAll } from "../../../python-backends/whole_file.ts";
 import { storageError } from "../../ground/storage/storage_error.ts";
@@ -90,6 +91,7 @@ function ends(file: Deno.FsFile): { end: number; size: number } {
 
 /** Opens a journal that was there; what was deleted under a store that is open is told. */
 function openedBefore(path: string): Deno.FsFile {
+  journalInfo(path);
   try {
     return Deno.openSync(path, { read: true });
   } catch (error) {
@@ -132,6 +134,7 @@ function concatenated(lines: readonly Uint8Array[]): Uint8Array {
  * file locked for that moment.
  */
 export function openJournal(path: string): Journal {
+  journalInfo(path);
   const file = Deno.openSync(path, { read: true, write: true, create: true });
   try {
     using turn = tryTurn(file);

@@ -1,4 +1,4 @@
-import type { JournalRecord } from "../../../core/mod.ts";
+import { type JournalRecord, UsageError } from "../../../core/mod.ts";
 import { type Entry, readEntry } from "./record_line.ts";
 
 const CHUNK = 1 << 20;
@@ -16,6 +16,27 @@ export interface ReadingRange {
 }
 
 /**
+ * How the file of a journal stands; null: it is not there. What is no file is refused before it is opened:
+ * a pipe would be waited for for ever, and a device has no end.
+ */
+export function journalInfo(path: string): Deno.FileInfo | null {
+  let info: Deno.FileInfo;
+  try {
+    info = Deno.statSync(path);
+  } catch (error) {
+    const absent = error instanceof Deno.errors.NotFound ||
+      error instanceof Deno.errors.NotADirectory; // another program's file among the folders of runs
+    if (absent) return null;
+    throw error;
+  }
+  if (info.isFile) return info;
+  throw new UsageError(
+    `Cannot read ${path} as it is ${info.isDirectory ? "a folder" : "a pipe or device"}, and no ` +
+      "journal: move it away, and put back the file that stood there",
+  );
+}
+
+/**
  * Entries of a journal from a place on, up to `to` or the last complete line. Damaged ones are
  * given as such and the reading goes on behind them. A missing file has no entries.
  */
@@ -23,11 +44,12 @@ export async function* readJournal(
   path: string,
   { from = 0, to = Infinity, without, passed, chunk = CHUNK }: ReadingRange = {},
 ): AsyncGenerator<Entry> {
+  if (journalInfo(path) === null) return;
   let file: Deno.FsFile;
   try {
     file = await Deno.open(path, { read: true });
   } catch (error) {
-    if (error instanceof Deno.errors.NotFound) return;
+    if (error instanceof Deno.errors.NotFound) return; // it went meanwhile
     throw error;
   }
   try {

@@ -9,6 +9,7 @@ import {
 } from "../../../core/mod.ts";
 import { makeFolder, syncFolder, writeAll } from "../../../python-backends/whole_file.ts";
 import { storageError } from "../../ground/storage/storage_error.ts";
+import { journalInfo } from "../journal/reader.ts";
 import { awaitTurn } from "../journal/turn.ts";
 import { queueLine, readQueueLine } from "./queue_line.ts";
 
@@ -81,6 +82,7 @@ export class QueueDisk implements JobDisk {
 
   async transact(decide: (queue: Queue) => readonly JobEvent[]): Promise<Queue> {
     makeFolder(dirname(this.path));
+    journalInfo(this.path);
     using file = Deno.openSync(this.path, { read: true, write: true, create: true });
     using _turn = await awaitTurn(this.path, file);
     this.#catchUp(file);
@@ -114,6 +116,7 @@ export class QueueDisk implements JobDisk {
   /** The queue as it is now; an empty one where there is none. Takes no lock. */
   current(): Queue {
     try {
+      journalInfo(this.path); // a pipe would be waited for
       using file = Deno.openSync(this.path, { read: true });
       this.#catchUp(file);
     } catch (error) {

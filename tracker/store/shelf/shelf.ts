@@ -1,7 +1,8 @@
-import { existsSync, readdirSync, statSync } from "node:fs";
+import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { UsageError } from "../../../core/mod.ts";
 import { journalEnd } from "../journal/journal.ts";
+import { journalInfo } from "../journal/reader.ts";
 import { OLD_JOURNAL, runPaths, type StorePaths, studyOfFolder } from "../store_paths.ts";
 
 /** A journal that stands on a store's shelf. */
@@ -27,9 +28,10 @@ interface Found {
 }
 
 function found(path: string): Found | null {
-  const info = statSync(path, { throwIfNoEntry: false });
-  if (info === undefined) return null;
-  return { bytes: info.size, stamp: `${info.dev} ${info.ino} ${info.size} ${info.mtimeMs}` };
+  const info = journalInfo(path);
+  if (info === null) return null;
+  const { dev, ino, size, mtime } = info;
+  return { bytes: size, stamp: `${dev} ${ino} ${size} ${mtime?.getTime()}` };
 }
 
 /** Bytes of an old store's journal; 0: there is none. Nobody appends to it any more. */

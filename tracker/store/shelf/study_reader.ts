@@ -1,6 +1,6 @@
 import { type JournalRecord, UsageError } from "../../../core/mod.ts";
 import { journalEnd } from "../journal/journal.ts";
-import { readJournal } from "../journal/reader.ts";
+import { journalInfo, readJournal } from "../journal/reader.ts";
 import { type Entry, firstFields, studyOf } from "../journal/record_line.ts";
 import { runPaths, type StorePaths } from "../store_paths.ts";
 import { oldBytes, runFolders } from "./shelf.ts";
@@ -107,6 +107,7 @@ interface Beginning {
 
 /** The first bytes of a file; none where it is not there. Without waiting: it is asked of a thousand. */
 function firstBytes(path: string, buffer: Uint8Array): Uint8Array {
+  if (journalInfo(path) === null) return buffer.subarray(0, 0);
   try {
     using file = Deno.openSync(path, { read: true });
     return buffer.subarray(0, file.readSync(buffer) ?? 0);
