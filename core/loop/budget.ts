@@ -47,6 +47,39 @@ export async function withinTime<T>(study: Study, work: () => Promise<T>): Promi
   }
 }
 
+/** What a trial has beyond the end of the budget at least: seconds are not worth what was computed. */
+const LEAST_BEYOND = 60;
+
+/**
+ * A trial's work. Where the budget ends meanwhile it has as long again as it was said to take, and is then
+ * ended as one that is cancelled. Of several at once the longest counts: what ends one ends all.
+ */
+export async function withinBeyond<T>(
+  study: Study,
+  said: () => number,
+  work: () => Promise<T>,
+): Promise<T> {
+  const { beyond, ports: { clock } } = study;
+  const left = secondsLeft(study);
+  const ms = left === Infinity
+    ? Infinity
+    : 1000 * (left + Math.max(LEAST_BEYOND, said())) + SLACK_MS;
+  const rings = clock.now() + ms;
+  beyond.under_way++;
+  if (ms <= LONGEST_MS && rings > beyond.rings) {
+    beyond.timer?.clear();
+    Object.assign(beyond, { rings, timer: clock.endAfter?.(ms) });
+  }
+  try {
+    return await work();
+  } finally {
+    if (--beyond.under_way === 0) {
+      beyond.timer?.clear();
+      Object.assign(beyond, { rings: -Infinity, timer: undefined });
+    }
+  }
+}
+
 /** What a plugin gives, or `ended` where the study is cancelled or its time is up before. */
 export async function untilTimeIsUp<T>(study: Study, work: () => Promise<T>): Promise<T | "ended"> {
   const { signal, clock } = study.ports;
@@ -86,6 +119,14 @@ export function estimateTrial(study: Study, actions: readonly ResolvedAction[]):
   // With a gate after each action, all but the last are evaluated in the trial's midst.
   const evaluations = study.input.request.gate_actions === true ? Math.max(1, actions.length) : 1;
   return work + evaluations * estimatePhase(study, study.rungs[0]!) + estimatePhase(study, SPEED);
+}
+
+/** The same with every rung above the first, as one takes that comes to the last. */
+export function estimateWhole(study: Study, actions: readonly ResolvedAction[]): number {
+  return study.rungs.slice(1).reduce(
+    (sum, rung) => sum + estimatePhase(study, rung),
+    estimateTrial(study, actions),
+  );
 }
 
 /** Seconds of an evaluation on a rung, or of the timing, as they went so far; 0: none went. */

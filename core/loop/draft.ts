@@ -167,7 +167,7 @@ async function tried<T>(
     if (outcome.ok) return { value: outcome.value };
     if (study.ports.signal.aborted) return { ending: cancelled(phase) };
     if (outcome.failure.kind === "cancelled" && secondsLeft(study) <= 0) {
-      return { ending: endedByTime(phase) };
+      return { ending: endedByTime(study, phase) };
     }
     if (attempt > 1 || !WORTH_A_RETRY.has(outcome.failure.kind)) {
       return { ending: endingOf({ ...outcome.failure, phase: outcome.failure.phase ?? phase }) };
@@ -244,8 +244,11 @@ export function endingOf(failure: Failure): Ending {
   }
 }
 
-function endedByTime(phase: string): Ending {
-  const message = `The time of the study ended during ${phase}`;
+function endedByTime(study: Study, phase: string): Ending {
+  const message = study.beyond.under_way === 0
+    ? `The time of the study ended during ${phase}`
+    : `It took longer than was foretold: the time of the study had ended ` +
+      `${Math.round(-secondsLeft(study))} s before, and it was stopped during ${phase}`;
   return endingOf({ kind: "cancelled", message, hint: "Resume it with a larger limit", phase });
 }
 

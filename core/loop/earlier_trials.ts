@@ -2,7 +2,7 @@ import { isDecisive } from "../schemas/fidelity.ts";
 import type { Trial } from "../schemas/trial.ts";
 import { resolveActions } from "../strategies/resolve_action.ts";
 import { strategyKey, trialName } from "../strategies/strategy_names.ts";
-import { estimatePhase, estimateTrial, remainingSeconds } from "./budget.ts";
+import { estimateWhole, remainingSeconds } from "./budget.ts";
 import { fullLimit } from "./rungs/climb_rungs.ts";
 import { isPromising } from "./rungs/joining.ts";
 import type { Proposal } from "./propose.ts";
@@ -27,16 +27,11 @@ export function* earlierProposals(
     const actions = trial.strategy!.actions;
     const resolved = resolveActions(actions, methods, facts, trial.strategy!.origin.mode);
     if (strategyKey(resolved) !== strategyKey(trial.actions)) continue; // "auto" is another today
-    if (estimateTrial(study, resolved) + estimateClimb(study) > remainingSeconds(study)) continue;
+    if (estimateWhole(study, resolved) > remainingSeconds(study)) continue;
     const reason = `${trialName(trial.number)} again, now evaluated in full`;
     const origin = { ...trial.strategy!.origin, reason };
     yield { actions, resolved, origin, beforehand: toldBeforehand(study, resolved) };
   }
-}
-
-/** Seconds of the rungs above the first. */
-function estimateClimb(study: Study): number {
-  return study.rungs.slice(1).reduce((sum, rung) => sum + estimatePhase(study, rung), 0);
 }
 
 /** Completed below the last rung in an earlier run, and in none evaluated in full. */

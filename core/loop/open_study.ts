@@ -71,6 +71,7 @@ export async function openStudy(
     spent_before: history?.study.spent_seconds ?? 0,
     joules_before: history?.study.episodes.at(-1)?.spent?.joules ?? 0,
     metered_from: ports.meter?.joules() ?? null,
+    beyond: { rings: -Infinity, under_way: 0, timer: undefined },
     limits_hold: true,
     paused: 0,
     nextNumber,

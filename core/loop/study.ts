@@ -51,6 +51,13 @@ export interface Draft {
   parts?: number[] | undefined;
 }
 
+/** When trials under way are ended, some time after the budget has ended, and how many there are. */
+interface Beyond {
+  rings: number;
+  under_way: number;
+  timer: { clear(): void } | undefined;
+}
+
 /** Union members one by one, so that each keeps its own fields. */
 type WithoutTime<R> = R extends JournalRecord ? Omit<R, "at"> : never;
 
@@ -107,6 +114,8 @@ export interface Study {
   /** Joules of its earlier runs, and what the meter read as this one began; null: there is no meter. */
   readonly joules_before: number;
   readonly metered_from: number | null;
+  /** How long trials go on that the end of the budget finds under way. */
+  readonly beyond: Beyond;
   /** Whether the request's limits end what is done now: they do not where a user asks by hand. */
   limits_hold: boolean;
   /** Seconds of this run between the calls of a study by hand: nobody's work. */

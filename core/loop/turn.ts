@@ -1,6 +1,7 @@
 import { earlierProposals } from "./earlier_trials.ts";
 import type { Trial } from "../schemas/trial.ts";
 import { bringForward } from "./beside/same_prompts.ts";
+import { estimateWhole, withinBeyond } from "./budget.ts";
 import { finishHeld, fullLimit } from "./rungs/climb_rungs.ts";
 import { closeEpisode, closeSearch } from "./end/close_study.ts";
 import { apply, begin, evaluate, learn, measure } from "./episode.ts";
@@ -65,10 +66,13 @@ export async function runProposals(
 }
 
 async function finish(study: Study, draft: Draft): Promise<Trial> {
-  await apply(study, draft);
-  await evaluate(study, draft);
-  await measure(study, draft);
-  return await learn(study, draft);
+  const said = () => estimateWhole(study, draft.trial.actions);
+  return await withinBeyond(study, said, async () => {
+    await apply(study, draft);
+    await evaluate(study, draft);
+    await measure(study, draft);
+    return await learn(study, draft);
+  });
 }
 
 /** What a search leaves: trials that are held, those that a larger limit lets through, the result. */

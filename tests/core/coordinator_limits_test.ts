@@ -52,6 +52,49 @@ Deno.test("a budget ends the baseline, and the study says how it goes on", async
   assert.equal(longer.stop, "exhausted");
 });
 
+/** A world whose second trial takes an hour to evaluate, which nothing foretells. */
+const slow = (asked: Partial<StudyRequestInput>) => {
+  const w: World = ringing(asked, {
+    disturb: ({ call, trial_id }) => {
+      if (call === "evaluate" && trial_id === "study/t02") w.clock.advance(HOUR);
+    },
+  });
+  return w;
+};
+const HOUR = 3600;
+
+Deno.test("a trial that the budget's end finds under way has as long again as it was said to take", async () => {
+  const w = slow({ budget_seconds: 200 });
+  const { stop, message, trials } = await run(w);
+  assert.equal(stop, "budget");
+  const [, first, cut, ...others] = trials;
+  assert.deepEqual([first!.state, cut!.state, others], ["completed", "cancelled", []]);
+  assert.match(
+    cut!.failure!.message,
+    /^It took longer than was foretold: .* had ended \d+ s before, and it was stopped during speed$/,
+  );
+  assert.match(message, /^The budget of 200 s is used/);
+  const { result } = await goOn(w, {}, { budget_seconds: 10_000, max_trials: 2 });
+  const recipe = JSON.stringify(cut!.actions);
+  const again = result.trials.filter(({ actions }) => JSON.stringify(actions) === recipe);
+  assert.deepEqual(again.map(({ state }) => state), ["cancelled", "completed"]);
+});
+
+Deno.test("a trial that is a little late is whole, and one without a budget takes what it takes", async () => {
+  const late: World = ringing({ budget_seconds: 200 }, {
+    disturb: ({ call, trial_id }) => {
+      // So that the budget ends within it.
+      if (call === "evaluate" && trial_id === "study/t02") late.clock.advance(85);
+    },
+  });
+  const { stop, trials } = await run(late);
+  assert.equal(stop, "budget");
+  assert.equal(trials.at(-1)!.state, "completed");
+  assert.ok(late.clock.now() > Date.parse(trials[0]!.started_at) + 200_000, "beyond its end");
+  const free = await run(slow({ max_trials: 2 }));
+  assert.deepEqual(free.trials.map(({ state }) => state), Array(3).fill("completed"));
+});
+
 Deno.test("a budget that is used between two phases of the baseline begins no other", async () => {
   const w = world({ budget_seconds: 5 }); // the proxy takes 5 s, and no timer rings
   const { stop, trials } = await run(w);

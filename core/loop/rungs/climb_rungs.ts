@@ -4,7 +4,7 @@ import { FULL, isDecisive } from "../../schemas/fidelity.ts";
 import type { Trial } from "../../schemas/trial.ts";
 import { DEFAULT_FULL_EVALUATIONS } from "../../spec/limits.ts";
 import { heightOf } from "../../schemas/rungs.ts";
-import { estimatePhase, remainingSeconds } from "../budget.ts";
+import { estimatePhase, remainingSeconds, withinBeyond } from "../budget.ts";
 import { closeEpisode } from "../end/close_study.ts";
 import { closeTrial, holdTrial, takeUp } from "../draft.ts";
 import { evaluate, evaluateGated, judge } from "../run_trial.ts";
@@ -86,7 +86,7 @@ export async function finishHeld(study: Study, { stop }: Stop): Promise<void> {
 }
 
 async function evaluateHeld(study: Study, draft: Draft): Promise<void> {
-  await evaluateFull(study, draft);
+  await withinBeyond(study, () => estimatePhase(study, FULL), () => evaluateFull(study, draft));
   const { trial_id, strategy } = draft.trial;
   const mode = strategy?.origin.mode ?? "exploit";
   await closeEpisode(study, { trial_id, sampler: strategy?.origin.sampler ?? "", mode });
