@@ -12,7 +12,7 @@ export interface Knob<V extends KnobValue = KnobValue> {
   readonly maximum: number | null;
   /** True where the range spans powers of ten and is searched by its logarithm. */
   readonly log: boolean;
-  /** A choice takes any text of this regular expression, too, which no search varies. */
+  /** A choice takes any text of this regular expression, too, which no search varies; a word: that value. */
   readonly pattern?: string;
   /** It counts windows of calibration data, or tokens of one: no more than a study has. */
   readonly takes?: "windows" | "tokens";

@@ -36,8 +36,11 @@ export function findMethod(
 /** The values that a knob takes, in words. */
 export function knobRange(knob: Knob): string {
   if (knob.kind === "choice") {
-    const text = knob.pattern === undefined ? "" : ` or a text that matches ${knob.pattern}`;
-    return `one of ${(knob.choices ?? []).join(", ")}${text}`;
+    const { choices = [], pattern } = knob;
+    const text = pattern === undefined || /^\w+$/.test(pattern)
+      ? pattern
+      : `a text that matches ${pattern}`;
+    return `one of ${choices!.join(", ")}${text === undefined ? "" : ` or ${text}`}`;
   }
   if (knob.kind === "flag") return "true or false";
   const number = knob.kind === "integer" ? "a whole number" : "a number";

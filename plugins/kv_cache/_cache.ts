@@ -120,9 +120,10 @@ export const BUDGET = {
 };
 
 /** When tokens are let go of, as `SteppedParams` of `cache/method.py`: of methods whose scores go on. */
-export const evicting = (first: When) => ({
-  evicts: choice(["after_prompt", "each_step", "each_token"], {
+export const evicting = (first: "after_prompt" | "each_step") => ({
+  evicts: choice(["after_prompt", "each_step"], {
     default: first,
+    pattern: "each_token", // read one by one, a prompt takes many times as long: for those who ask for it
     unit: "name",
     description:
       "When tokens are let go of: once after the prompt, after each later token too, or also within the prompt as if it were read token by token",

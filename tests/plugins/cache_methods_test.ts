@@ -1,5 +1,13 @@
 import assert from "node:assert/strict";
-import { type Action, checkStrategy, resolveActions, StudyRequest } from "../../core/mod.ts";
+import {
+  type Action,
+  checkStrategy,
+  knobCombinations,
+  knobNeighbours,
+  randomKnobValue,
+  resolveActions,
+  StudyRequest,
+} from "../../core/mod.ts";
 import { cellsOf } from "../../core/runs/sweep/cells.ts";
 import { SweepPlan } from "../../core/runs/sweep/plan.ts";
 import { ModelFacts } from "../../core/schemas/facts.ts";
@@ -121,6 +129,22 @@ Deno.test("what decides token by token may be scored in whole texts; what gather
   assert.deepEqual(
     leaves({ budget: 64, evict_interval: 17 })!.kept_tokens,
     { mean: 80, most: 80 },
+  );
+});
+
+Deno.test("reading a prompt token by token is for those who ask: no search varies to it", () => {
+  for (const { name, knobs } of [h2o, knorm, tova]) {
+    const evicts = knobs["evicts"]!;
+    const drawn = [0, 0.34, 0.67, 0.999].map((one) => randomKnobValue(evicts, () => one));
+    const moved = ["after_prompt", "each_step"].flatMap((one) => knobNeighbours(evicts, one));
+    const looked = [...knobCombinations([["evicts", evicts]])].map((one) => one["evicts"]);
+    const all = [...new Set([...drawn, ...moved, ...looked])].toSorted();
+    assert.deepEqual(all, ["after_prompt", "each_step"], name);
+    assert.equal(reason(name, { evicts: "each_token" }), "");
+  }
+  assert.throws(
+    () => reason("h2o", { evicts: "each" }),
+    /one of after_prompt, each_step or each_token/,
   );
 });
 
