@@ -141,8 +141,7 @@ function unmeasured(
       ? `all ${some.length} trials`
       : some.map(({ number }) => trialName(number)).join(", ");
   if (emulated.length > 0) {
-    return `${runtime} does not run the stored form of ${named(emulated)}, so that its speed is ` +
-      "only emulated";
+    return `${runtime} only emulates the speed of ${named(emulated)}`;
   }
   const ended = judged.filter(({ state }) => state === "completed");
   return ended.length > 0 && lacking.length === judged.length

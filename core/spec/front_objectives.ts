@@ -6,7 +6,7 @@ import { knownMetric, type Metric } from "../metrics/metric_table.ts";
 import type { Facts } from "../schemas/facts.ts";
 import { qualityOf } from "../tasks/plan_tasks.ts";
 import type { RunRequest } from "../schemas/request.ts";
-import type { Assumption, Objective } from "../schemas/spec.ts";
+import type { Assumption, Objective, Spec } from "../schemas/spec.ts";
 import { setsCache } from "../strategies/caches/cache_policies.ts";
 import type { AgentMethod } from "../strategies/resolve_action.ts";
 
@@ -55,14 +55,70 @@ export interface ChosenRuntime {
   readonly runtime: Runtime;
 }
 
+/** What a front costs by default, beside the quality. */
+const USUAL_COSTS = [LATENCY, SIZE] as const;
+
 /**
- * The front's objectives: those that the request names, else the primary quality, latency and bytes;
- * the quality always first. By default no latency where the
- * runtime only emulates what a method that may be used leaves; at a context, weights are counted with the cache.
+ * What it costs where speed is only emulated: at a context weights with the cache; else what is left of the
+ * study's own contexts where a policy chooses after them, and bytes on disk where some method changes any.
+ */
+function countedCosts(
+  methods: readonly AgentMethod[],
+  { context_tokens, evict_after }: Pick<Spec, "context_tokens" | "evict_after">,
+): Objective[] {
+  if (context_tokens !== undefined) return [objectiveOf(AT_CONTEXT["memory"]!)];
+  const cut = evict_after !== undefined && methods.some(setsCache);
+  const stored = !cut || methods.some((entry) => !setsCache(entry));
+  return [...(cut ? [objectiveOf("context_kv_bytes")] : []), ...(stored ? [SIZE] : [])];
+}
+
+/** What to know of a study of cache policies alone that reads whole texts at no context. */
+function uncountedCaches(
+  methods: readonly AgentMethod[],
+  { context_tokens, evict_after }: Pick<Spec, "context_tokens" | "evict_after">,
+): string[] {
+  if (context_tokens !== undefined || evict_after !== undefined) return [];
+  return methods.every(setsCache)
+    ? [
+      "Nothing here counts what a policy of the cache saves: --context 2k counts keys and values at " +
+      "such a length",
+    ]
+    : [];
+}
+
+/**
+ * The costs of a front that nobody names, whether the runtime only emulates speed, and what to know where
+ * none of them is less by any of the methods.
+ */
+export function defaultCosts(
+  runtime: ChosenRuntime,
+  methods: readonly AgentMethod[],
+  facts: Facts,
+  { front, context_tokens }: Pick<RunRequest, "front" | "context_tokens">,
+  evict_after: Spec["evict_after"],
+): {
+  readonly emulated: boolean;
+  readonly costs: readonly Objective[];
+  readonly uncounted: readonly string[];
+} {
+  const emulated = emulatesSome(runtime, methods, facts);
+  if (!emulated) return { emulated, costs: USUAL_COSTS, uncounted: [] };
+  const counted = { context_tokens, evict_after };
+  const costs = countedCosts(methods, counted);
+  return {
+    emulated,
+    costs,
+    uncounted: front === undefined ? uncountedCaches(methods, counted) : [],
+  };
+}
+
+/**
+ * The front's objectives: those that the request names, else the primary quality and the default costs; the
+ * quality always first.
  */
 export function frontObjectives(
   tasks: readonly Task[],
-  emulated: boolean,
+  costs: readonly Objective[],
   request: Pick<RunRequest, "front" | "context_tokens">,
   { device }: Pick<Facts, "device">,
 ): Objective[] {
@@ -71,10 +127,7 @@ export function frontObjectives(
     checkReadable(asked, device);
     return asked.map(({ name }) => objectiveOf(name));
   }
-  const quality = objectiveOf(qualityOf(tasks, request.front));
-  if (!emulated) return [quality, LATENCY, SIZE];
-  const { context_tokens } = request;
-  return [quality, context_tokens === undefined ? SIZE : objectiveOf(AT_CONTEXT["memory"]!)];
+  return [objectiveOf(qualityOf(tasks, request.front)), ...costs];
 }
 
 /** Whether a method's defaults leave a part in a form other than floats. */
@@ -87,18 +140,15 @@ function storesPacked(method: Method, facts: Facts): boolean {
 /**
  * Whether a method that may be used leaves weights that the runtime does not run as they are stored:
  * beside floats, whose speed is real, none of those could ever be on a front with latency. Nor could
- * a policy of the cache where a context is asked for, as no kernel there is made for what it keeps.
+ * a policy of the cache, as no kernel there is made for what it keeps.
  */
-export function emulatesSome(
+function emulatesSome(
   { runtime }: ChosenRuntime,
   methods: readonly AgentMethod[],
   facts: Facts,
-  { context_tokens }: Pick<RunRequest, "context_tokens">,
 ): boolean {
   return runtime.emulates !== undefined &&
-    methods.some((entry) =>
-      storesPacked(entry.method, facts) || (context_tokens !== undefined && setsCache(entry))
-    );
+    methods.some((entry) => storesPacked(entry.method, facts) || setsCache(entry));
 }
 
 /** Why the objectives are what they are. */
@@ -123,8 +173,11 @@ export function objectivesAssumption(
     };
 }
 
-/** Limits and weights of a latency that cannot be measured: they are kept, and have no effect. */
-export function emulatedWarning(request: RunRequest, emulated: boolean): string[] {
+/** What nothing counts, and limits and weights of a latency that cannot be measured: they have no effect. */
+export function emulatedWarning(
+  request: RunRequest,
+  { emulated, uncounted }: Pick<ReturnType<typeof defaultCosts>, "emulated" | "uncounted">,
+): string[] {
   if (!emulated) return [];
   const front = askedFront(request.front) ?? [];
   const asked = [
@@ -132,8 +185,9 @@ export function emulatedWarning(request: RunRequest, emulated: boolean): string[
     ...(request.constraints.max_latency_ms === undefined ? [] : ["--max-latency"]),
     ...((request.objectives?.latency ?? 0) > 0 ? ["the weight of latency"] : []),
   ];
-  if (asked.length === 0) return [];
+  if (asked.length === 0) return [...uncounted];
   return [
+    ...uncounted,
     `Latency cannot be measured for this model here, so that ${asked.join(" and ")} ` +
     `${asked.length === 1 ? "has" : "have"} no effect`,
   ];

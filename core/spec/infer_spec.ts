@@ -25,8 +25,8 @@ import type { AskedAction } from "../strategies/method_data.ts";
 import type { AgentMethod } from "../strategies/resolve_action.ts";
 import {
   type ChosenRuntime,
+  defaultCosts,
   emulatedWarning,
-  emulatesSome,
   frontObjectives,
   objectivesAssumption,
 } from "./front_objectives.ts";
@@ -232,10 +232,10 @@ export function inferSpec(
   const tasks = planTasks(choice, request);
   const rungs = planRungs(choice.tasks, request);
   const able = plugins.methods.filter(({ method }) => usable.has(method.name));
-  const emulated = emulatesSome(runtime, able, facts, request);
+  const { costs, ...speed } = defaultCosts(runtime, able, facts, request, evict_after);
   const gates = gatesInForce(request);
   checkDistances("set a gate on", gates.map(({ metric }) => metric), choice.tasks, request.samples);
-  const objectives = frontObjectives(choice.tasks, emulated, request, facts);
+  const objectives = frontObjectives(choice.tasks, costs, request, facts);
   const reward_weights = rewardWeights({ primary_objective, objectives }, request.objectives);
   const { constraints, assumptions } = constraintsOf(request, facts, choice.tasks);
   const aimed = (constraints.goals ?? []).map(({ on }) => on);
@@ -281,7 +281,7 @@ export function inferSpec(
       ...gpuHoursWarning(request, facts),
       ...limited,
       ...(elsewhere === null ? [] : [elsewhere]),
-      ...emulatedWarning(request, emulated),
+      ...emulatedWarning(request, speed),
       ...(untimed.untimed === undefined ? [] : [untimed.untimed]),
       ...perplexityWarning(request, { objectives, tasks }),
       ...(memory === null ? [] : [memory]),

@@ -84,9 +84,49 @@ Deno.test("whoever asks for a figure of a runtime has every trial timed, as befo
     "a weight of energy": of({ context_tokens, objectives: { accuracy: 0.9, energy: 0.1 } }),
   };
   for (const [who, spec] of Object.entries(timed)) assert.equal(spec.untimed, undefined, who);
-  assert.ok(
-    timed["no context, a policy alone"]!.objectives.some((one) => one.metric === "latency_ms"),
+});
+
+/** The same, as one that chooses by what it has read. */
+const choosing = {
+  ...cutting,
+  method: {
+    ...cutting.method,
+    name: "choose",
+    leaves: (_params: unknown, { model }: typeof facts) => ({
+      changes: cutting.method.leaves({}, facts).changes,
+      model: { ...model, cache: { kept_tokens: { mean: 64, most: 64 }, evict_after: "context" } },
+    }),
+  } as unknown as Method,
+};
+
+Deno.test("without a context no policy goes by emulated time: by the cache that is left, where it is counted", () => {
+  const front = (more: Partial<StudyRequestInput>, runtimes = [decoding]) => {
+    const added = { ...plugins, runtimes, methods: [...methods, cutting, choosing] };
+    const spec = inferSpec(request(more), facts, added);
+    return { spec, metrics: spec.objectives.map(({ metric }) => metric).join() };
+  };
+  const alone = front({ methods: ["choose"] });
+  assert.equal(alone.metrics, "accuracy,context_kv_bytes");
+  assert.equal(alone.spec.reward_weights.latency, 0);
+  assert.match(
+    objectivesSentence({ spec: alone.spec, without: [] })!,
+    /^The front is of accuracy and KV cache of a context, not of latency: decoding multiplies/,
   );
+  const both = front({ methods: ["choose", "round"] });
+  assert.equal(both.metrics, "accuracy,context_kv_bytes,size_bytes");
+  const whole = front({ methods: ["cut"] });
+  assert.equal(
+    whole.metrics,
+    "accuracy,size_bytes",
+    "its texts are read whole: nothing is counted",
+  );
+  const said = /^Nothing here counts what a policy of the cache saves: --context 2k/;
+  assert.ok(whole.spec.warnings.some((one) => said.test(one)));
+  for (const { spec } of [alone, both, front({}), front({ methods: ["cut"], context_tokens })]) {
+    assert.ok(!spec.warnings.some((one) => said.test(one)));
+  }
+  const runs = [first! as typeof decoding];
+  assert.equal(front({ methods: ["choose"] }, runs).metrics, "accuracy,latency_ms,size_bytes");
 });
 
 const quiet = (spec: Spec): Spec => ({ ...spec, untimed: "nobody asks for it" });

@@ -188,7 +188,13 @@ def test_speed_gets_the_policy_and_counts_the_bytes_of_the_cache(tmp_path: Path)
     rows = [row for row in result["measurements"] if row["metric"] == "kv_bytes"]
     assert {r["provenance"] for r in rows} == {"measured"}
     assert "256 at a time: 18 tokens kept a head, mean over 2 layers" in rows[0]["method"]
-    latency = next(row for row in result["measurements"] if row["metric"] == "latency_ms")
+    of = {row["metric"]: row for row in result["measurements"]}
+    times = {"latency_ms", "latency_ratio", "prefill_ratio", "prefill_tokens_per_s"}
+    assert {of[name]["provenance"] for name in times} == {"emulated"}
+    assert of["memory_bytes"]["provenance"] == "measured"
+    beside = {row["metric"]: row["provenance"] for row in result["baseline_measurements"]}
+    assert beside["latency_ms"] == "measured"
+    latency = of["latency_ms"]
     assert "kv_cache/streaming (" in latency["method"]
     assert "sinks 2, window 16)" in latency["method"]
 

@@ -97,6 +97,16 @@ def test_energy_and_co2_are_of_a_thousand_tokens() -> None:
     assert reading["seconds"] == pytest.approx(0.4)
 
 
+@pytest.mark.parametrize("reader", ["measured", "estimated"])
+def test_energy_of_what_is_emulated_is_no_measurement(reader: str) -> None:
+    session = SleepingSession()
+    session.provenance = "emulated"
+    timing = replace(TIMING, reader=replace(TIMING.reader, provenance=reader))
+    rows = energy_rows(timing, session, PASSES)
+    found = {row["provenance"] for row in rows}
+    assert found == {"emulated" if reader == "measured" else "estimated"}
+
+
 def timed(decode: list[float], prefill: float, joules: float, provenance: str) -> Timed:
     session = SleepingSession()
     session.provenance = provenance

@@ -224,4 +224,5 @@ def _peak_method(session: Session) -> str:
 def _memory(
     request: Request, session: Session, metric: str, value: int, method: str
 ) -> dict[str, Any]:
-    return measurement(request.runtime, session, metric, value, method)
+    row = measurement(request.runtime, session, metric, value, method)
+    return {**row, "provenance": session.held} if isinstance(session, TakesSetting) else row

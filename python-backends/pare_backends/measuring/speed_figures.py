@@ -105,10 +105,12 @@ def energy_rows(timing: Timing, session: Session, passes: Sequence[Pass]) -> lis
     for metric, method, found in kinds:
         value, error = mean_with_error(found)
         row = measurement(timing.runtime, session, metric, value, method)
+        # An estimate is one whatever ran; what a counter read is no better than what ran.
+        measured = reader.provenance == "measured"
         rows.append(
             {
                 **row,
-                "provenance": reader.provenance,
+                "provenance": session.provenance if measured else reader.provenance,
                 "n": len(found),
                 "standard_error": error,
                 "spread": spread(found),

@@ -24,7 +24,7 @@ class Session(Protocol):
 
     numerics: Numerics
     device: str  # cpu or cuda
-    provenance: str  # measured, or emulated where the stored format is not what runs
+    provenance: str  # measured, or emulated where what is stored, or kept, is not what runs
     bytes_read_per_token: int  # weights that one generated token needs, as the runtime holds them
     notes: tuple[str, ...]
     weights_dir: str  # of the weights that it computes with: the artifact's, or its form's
@@ -46,6 +46,9 @@ class Session(Protocol):
 @runtime_checkable
 class TakesSetting(Protocol):
     """A session that can run as a setting says."""
+
+    held: str
+    """Provenance of its memory: that of its weights, whatever setting they run with."""
 
     def take_setting(self, setting: Setting) -> None:
         """Runs so from now on."""

@@ -126,7 +126,7 @@ Deno.test("bytes of the KV cache have a column where a trial measured them, by t
   const [first, ...rest] = view.trials;
   const kv = { ...figure("kv_bytes", 3e6, "transformers", null), method: "after 4096 tokens" };
   const measurements = [
-    figure("latency_ms", 10, "transformers", 0.1),
+    { ...figure("latency_ms", 10, "transformers", 0.1), provenance: "emulated" as const },
     { ...kv, value: 1e6, slice: "128 tokens" },
     kv,
   ];
@@ -144,6 +144,11 @@ Deno.test("bytes of the KV cache have a column where a trial measured them, by t
   const report = renderMarkdown(speedBlocks({ ...view, trials }));
   assert.match(report, /\| GPU memory \| KV cache \| J\/1k tokens/);
   assert.match(report, /\| – \| 3\.0 MB \| – \|/);
+  assert.match(
+    report,
+    /\| 10\.0, emulated \|/,
+    "no time of a cache that torch cuts stands as measured",
+  );
   assert.match(report, /KV cache: after 4096 tokens\./);
   const at = { ...figure("kv_bytes_at_context", 5e6, "none", null), runtime: null };
   const counted = trialRows(

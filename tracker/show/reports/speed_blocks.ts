@@ -21,12 +21,14 @@ function rowOf({ measurements }: Trial, metric: string): Measurement | undefined
   return measurements.findLast((one) => one.metric === metric && one.slice === null);
 }
 
-/** A median with its quartiles; older trials have none. */
+/** A median with its quartiles, which older trials have not, marked where it was only emulated. */
 function withQuartiles(row: Measurement | undefined): string {
   if (row === undefined) return "–";
-  const { value, spread } = row;
-  if (spread === undefined) return number(value);
-  return `${number(value)} (${number(spread.lower_quartile)} to ${number(spread.upper_quartile)})`;
+  const { value, spread, provenance } = row;
+  const around = spread === undefined
+    ? ""
+    : ` (${number(spread.lower_quartile)} to ${number(spread.upper_quartile)})`;
+  return `${number(value)}${around}${provenance === "emulated" ? ", emulated" : ""}`;
 }
 
 function withError(row: Measurement | undefined): string {

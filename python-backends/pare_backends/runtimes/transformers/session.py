@@ -1,7 +1,8 @@
 """Runtime `transformers`: the dequantized model in torch, where no better runtime fits.
 
 Packed weights are multiplied out to float32 first, so a packed artifact's speed here is that of
-the uncompressed model: `emulated`, never ranked against `measured`.
+the uncompressed model: `emulated`, never ranked against `measured`. So is the speed of a cache
+that is cut.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ class TransformersSession:
         self.device = run_device().partition(":")[0]
         weights = StoredWeights(artifact_dir)
         packed = "quantization_config" in weights.config
-        self.provenance = "emulated" if packed else "measured"
+        self.held = self.provenance = "emulated" if packed else "measured"
         self.notes: tuple[str, ...] = ("packed weights run as float32",) if packed else ()
         model = load_model(read(artifact_dir), artifact_dir)
         self._model = placed(model)
@@ -62,8 +63,9 @@ class TransformersSession:
         return self._step(np.array([token], np.int64), self._cache)
 
     def take_setting(self, setting: Setting) -> None:
-        """Runs as the setting says from now on."""
+        """Runs as the setting says from now on: torch has no kernel for a cache that is cut."""
         attach(self._model, setting)
+        self.provenance = "emulated"
         self.notes = (*self.notes, setting.label())
 
     def append(self, tokens: np.ndarray) -> int:
