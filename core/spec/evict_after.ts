@@ -54,6 +54,18 @@ export function evictAfter(
   return { evict_after, assumptions: [assumption] };
 }
 
+/** How what follows a context is scored where no method of a run asks for that; undefined: none here knows. */
+export function afterContexts(
+  methods: readonly AgentMethod[],
+  facts: Facts,
+): EvictAfter | undefined {
+  for (const entry of methods) {
+    const found = evictsByDefault(entry, facts);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
 /**
  * The methods as a study can score them: one that chooses by what was read is refused where texts are
  * read whole, as its figures would be those of the whole cache.

@@ -88,6 +88,18 @@ Deno.test("a sweep measures the baseline and each cell on all samples, and times
   assert.ok(!calls.some((one) => one.startsWith("speed")));
 });
 
+Deno.test("a sweep of a policy that goes token by token is scored behind contexts, where caches are counted", () => {
+  const spec = (methods: string[]) => {
+    const named = { model_name: "small", dataset: "words", sweep: { methods, budgets: [4] } };
+    const request = StudyRequest.parse(named);
+    return kindOf(request).spec(request, facts, { ...plugins, methods: known });
+  };
+  const said = spec(["drop"]);
+  assert.equal(said.evict_after, "context");
+  assert.deepEqual(said.objectives, spec(["choose"]).objectives);
+  assert.equal(said.assumptions.filter(({ field }) => field === "evict_after").length, 1);
+});
+
 /** A sweep on so many workers, its calls ended in a drawn order: what each reading of prompts answers. */
 async function sweptBy(
   workers: number,

@@ -21,7 +21,20 @@ const keep = (name: string, more: Partial<Method> = {}) => ({
   } as unknown as Method,
 });
 
-export const known = [...methods, keep("choose"), keep("whole", { keeping: undefined } as object)];
+/** Goes token by token: it chooses by nothing that was read. */
+const drop = keep("drop", {
+  leaves: (_params: unknown, { model }: ReturnType<typeof smallFacts>) => ({
+    changes: [{ part: "cache", effect: "caches", form: null, least_cosine: null }],
+    model: { ...model, cache: { kept_tokens: { mean: 64, most: 64 } } },
+  }),
+} as unknown as Partial<Method>);
+
+export const known = [
+  ...methods,
+  drop,
+  keep("choose"),
+  keep("whole", { keeping: undefined } as object),
+];
 
 /** A sweep of one policy at these budgets, and what its kind is given. */
 export function sweepWorld(budgets: readonly number[]) {
