@@ -188,7 +188,7 @@ export function defineKind<const N extends string, P extends z.ZodRawShape>(
   const request = RunRequest.extend({ kind: z.literal(name), ...plan });
   return {
     complete: (document) => document,
-    spec: (asked, facts, plugins) => inferSpec(asked, facts, plugins, actions(asked)),
+    spec: (asked, facts, plugins) => inferSpec(asked, facts, plugins, { actions: actions(asked) }),
     actions,
     recipes: () => [],
     asks: () => ({}),

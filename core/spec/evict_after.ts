@@ -8,6 +8,14 @@ import type { AgentMethod } from "../strategies/resolve_action.ts";
 
 type Params = ResolvedAction["params"];
 
+/** What a kind of run says of its plan. */
+export interface Planned {
+  /** Those that it names. */
+  readonly actions: readonly AskedAction[];
+  /** Whether it compares what is left of caches, whatever its methods choose by. */
+  readonly counts_caches?: boolean;
+}
+
 /** Where what a method leaves lets go of the cache by what was read; undefined: nowhere. */
 function evictsAfter({ method }: AgentMethod, params: Params, facts: Facts) {
   return method.leaves(params, facts).model.cache?.evict_after;
@@ -20,31 +28,34 @@ function evictsByDefault(entry: AgentMethod, facts: Facts): EvictAfter | undefin
 
 /**
  * How a study scores where it names a method that chooses what to keep by what was read, or asks for a
- * context and leaves no method out: every trial, the baseline too, on what follows a context. Others read whole texts, so that no figure of them
- * changes for a method that nobody asked for. `methods` are those that its runtime holds.
+ * context and leaves no method out: every trial, the baseline too, on what follows a context. Others read
+ * whole texts, so that no figure of them changes for a method that nobody asked for; but where caches are to be
+ * counted, which whole texts leave none of. `methods` are those that its runtime holds.
  */
 export function evictAfter(
   request: Pick<RunRequest, "methods" | "strategies" | "context_tokens">,
-  planned: readonly AskedAction[],
+  { actions, counts_caches = false }: Planned,
   methods: readonly AgentMethod[],
   facts: Facts,
 ): { evict_after?: EvictAfter; assumptions: Assumption[] } {
   const named = new Set([
     ...request.methods ?? [],
-    ...askedActions(request, planned).map(({ action }) => action.method),
+    ...askedActions(request, actions).map(({ action }) => action.method),
   ]);
   const all = request.context_tokens !== undefined && request.methods === undefined &&
-    planned.length === 0;
-  const choosing = methods.find((entry) =>
-    (all || named.has(entry.method.name)) && entry.held?.(facts).ok !== false &&
-    evictsByDefault(entry, facts) !== undefined
+    actions.length === 0;
+  const able = methods.filter((entry) =>
+    entry.held?.(facts).ok !== false && evictsByDefault(entry, facts) !== undefined
   );
+  const asking = able.find(({ method }) => all || named.has(method.name));
+  const choosing = asking ?? (counts_caches ? able[0] : undefined);
   if (choosing === undefined) return { assumptions: [] };
   const evict_after = evictsByDefault(choosing, facts)!;
   const asked = all ? "a context is asked for, and " : "";
-  const reason =
-    `${asked}${choosing.method.name} chooses what to keep by what it has read: of every trial, ` +
-    "the baseline too, only what follows a context is scored";
+  const why = asking === undefined
+    ? "what is left of a cache is counted"
+    : `${asked}${asking.method.name} chooses what to keep by what it has read`;
+  const reason = `${why}: of every trial, the baseline too, only what follows a context is scored`;
   const assumption = {
     field: "evict_after",
     value: evict_after,
@@ -52,18 +63,6 @@ export function evictAfter(
     reason,
   } as const;
   return { evict_after, assumptions: [assumption] };
-}
-
-/** How what follows a context is scored where no method of a run asks for that; undefined: none here knows. */
-export function afterContexts(
-  methods: readonly AgentMethod[],
-  facts: Facts,
-): EvictAfter | undefined {
-  for (const entry of methods) {
-    const found = evictsByDefault(entry, facts);
-    if (found !== undefined) return found;
-  }
-  return undefined;
 }
 
 /**

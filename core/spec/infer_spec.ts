@@ -18,10 +18,9 @@ import { methodVerdicts, preferenceOrder } from "../strategies/method_verdicts.t
 import { constraintsOf, MAX_ACCURACY_DROP } from "./constraints_in_force.ts";
 import { chooseRuntime } from "./choose_runtime.ts";
 import { cacheLimitWarnings, checkContext } from "./context_asked.ts";
-import { evictAfter, scoredMethods } from "./evict_after.ts";
+import { evictAfter, type Planned, scoredMethods } from "./evict_after.ts";
 import { fasterElsewhere, fastestFirst } from "./runtime_speeds.ts";
 import { memoryRefusal, requiredMemoryGb } from "./required_memory.ts";
-import type { AskedAction } from "../strategies/method_data.ts";
 import type { AgentMethod } from "../strategies/resolve_action.ts";
 import {
   type ChosenRuntime,
@@ -205,14 +204,14 @@ function runnableIn(facts: Facts, { runtimes }: SpecPlugins): NonNullable<Spec["
 /**
  * What a study works to, from what was asked and what was found: pure and deterministic. Every
  * value that nobody gave is listed in `assumptions` with where it comes from; a name that is not
- * known, or a request that cannot be met, is refused in one sentence. `planned`: actions that the plan
- * of its kind of run names.
+ * known, or a request that cannot be met, is refused in one sentence. `plan`: what its
+ * kind of run says of it.
  */
 export function inferSpec(
   request: RunRequest,
   facts: Facts,
   plugins: SpecPlugins,
-  planned: readonly AskedAction[] = [],
+  plan: Planned = { actions: [] },
 ): Spec {
   checkContext(request, facts, plugins.methods);
   const { classified, choice } = classOf(request, facts, plugins);
@@ -222,7 +221,7 @@ export function inferSpec(
   const runtimes = runnableIn(facts, plugins);
   const elsewhere = fasterElsewhere(runtime.name, facts);
   const held = heldMethods(plugins.methods, runtime.runtime);
-  const { evict_after, assumptions: scored } = evictAfter(request, planned, held, facts);
+  const { evict_after, ...behind } = evictAfter(request, plan, held, facts);
   const scorable = scoredMethods(held, evict_after);
   const methods = methodVerdicts(scorable, facts, order, request.methods);
   checkSomeMethod(methods, request);
@@ -243,7 +242,7 @@ export function inferSpec(
   const parts = { primary_objective, objectives, tasks, rungs, reward_weights };
   const memory = memoryRefusal(facts);
   // A plan's own checks may be of speed.
-  const untimed = planned.length > 0
+  const untimed = plan.actions.length > 0
     ? {}
     : untimedStudy({ ...parts, constraints }, request, runtime);
   return {
@@ -269,7 +268,7 @@ export function inferSpec(
     assumptions: [
       ...assumptions,
       ...inferences(request, parts, classified, runtime, facts.device.carbon_intensity),
-      ...scored,
+      ...behind.assumptions,
     ],
     warnings: [
       ...facts.model.notes ?? [],

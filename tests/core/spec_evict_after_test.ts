@@ -63,17 +63,17 @@ Deno.test("a plan that names its methods reads contexts for their sake alone, wh
   const asked = { strategies: [], context_tokens: 1024 };
   const planned = (method: string) => [{ action: { agent: "shrinking", method, params: {} } }];
   const read = (method: string) =>
-    evictAfter(asked, planned(method) as never, more.methods, facts).evict_after;
+    evictAfter(asked, { actions: planned(method) as never }, more.methods, facts).evict_after;
   assert.equal(read("choose"), "context");
   assert.equal(read("round"), undefined);
-  assert.equal(evictAfter(asked, [], more.methods, facts).evict_after, "context");
+  assert.equal(evictAfter(asked, { actions: [] }, more.methods, facts).evict_after, "context");
 });
 
 Deno.test("a runtime that does not hold it says so, also where it is named", () => {
   const held = (..._: unknown[]) => ({ ok: false, reason: "its graph keeps all" }) as const;
   const unheld = { ...choosing, held, method: { ...choosing.method, accepts: held } };
   const named = { methods: ["choose"], strategies: [] };
-  assert.deepEqual(evictAfter(named, [], [unheld], facts), { assumptions: [] });
+  assert.deepEqual(evictAfter(named, { actions: [] }, [unheld], facts), { assumptions: [] });
   const [scored] = scoredMethods([unheld], undefined);
   assert.deepEqual(scored!.held!(facts), held());
   assert.deepEqual(scored!.method.accepts({}, facts), held());

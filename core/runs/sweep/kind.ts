@@ -3,7 +3,6 @@ import { knownMetric } from "../../metrics/metric_table.ts";
 import type { Facts } from "../../schemas/facts.ts";
 import type { RunRequest } from "../../schemas/request.ts";
 import type { Objective, Spec } from "../../schemas/spec.ts";
-import { afterContexts } from "../../spec/evict_after.ts";
 import { inferSpec, type SpecPlugins } from "../../spec/infer_spec.ts";
 import { checkHeldAtAll } from "../../strategies/held_methods.ts";
 import type { AgentMethod } from "../../strategies/resolve_action.ts";
@@ -41,19 +40,6 @@ function asked(plan: SweepPlan, methods?: readonly AgentMethod[]) {
   return [...plan.weights.flat(), ...named].map((action) => ({ action, raised: [] }));
 }
 
-/** Policies that go token by token are scored behind contexts too: in whole texts no cache is counted. */
-function countingCaches(spec: Spec, methods: readonly AgentMethod[], facts: Facts): Spec {
-  const value = spec.evict_after ?? afterContexts(methods, facts);
-  if (value === undefined || spec.evict_after !== undefined) return spec;
-  const reason =
-    "a sweep asks what quality a smaller cache costs: what follows a context is scored";
-  return {
-    ...spec,
-    evict_after: value,
-    assumptions: [...spec.assumptions, { field: "evict_after", value, source: "default", reason }],
-  };
-}
-
 /** Its cells are checked before anything is written. */
 function sweepSpec(
   request: RunRequest,
@@ -67,8 +53,8 @@ function sweepSpec(
     entries.every((entry) => checkHeldAtAll(one, entry, facts).ok)
   );
   const runtimes = request.runtime === undefined ? able : plugins.runtimes;
-  const inferred = inferSpec(request, facts, { ...plugins, runtimes }, asked(cells));
-  const spec = countingCaches(inferred, plugins.methods, facts);
+  const plan = { actions: asked(cells), counts_caches: true };
+  const spec = inferSpec(request, facts, { ...plugins, runtimes }, plan);
   if (request.front !== undefined) return spec;
   const { name: metric, direction, unit } = knownMetric(COST, "metric");
   const objectives: Objective[] = [spec.objectives[0]!, { metric, direction, unit }];
