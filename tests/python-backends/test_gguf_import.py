@@ -9,6 +9,7 @@ import struct
 from pathlib import Path
 from typing import Any
 
+import gguf
 import numpy as np
 import pytest
 import torch
@@ -24,6 +25,7 @@ from transformers import (
 from pare_backends.calls.import_model import ImportModelRequest, run
 from pare_backends.checkpoint import load_dequantized
 from pare_backends.failures import CallFailure
+from pare_backends.models.gguf.file import load_gguf_model
 from pare_backends.models.gguf.reading import open_gguf
 from pare_backends.models.gguf.rope import llama3_factors, llama3_figures, rope_scaling
 from pare_backends.models.gguf.settings import take_fields, take_rope
@@ -142,6 +144,14 @@ def furthest(out: Path, scaled: bool) -> float:
 def test_a_file_is_the_model_that_it_was_written_of(tmp_path: Path) -> None:
     facts = imported(whole(), tmp_path / "out")
     assert facts["notes"] == [] and furthest(tmp_path / "out", False) < 1e-4
+
+
+def test_a_header_that_is_open_is_not_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    reader = open_gguf(whole())
+    monkeypatch.setattr(gguf, "GGUFReader", None)
+    assert load_gguf_model(whole(), [reader]).config.num_hidden_layers == len(
+        [one for one in reader.tensors if one.name.endswith("attn_q.weight")]
+    )
 
 
 @pytest.mark.parametrize("named", ["m-00001-of-00003.gguf", "m-00002-of-00003.gguf"])
