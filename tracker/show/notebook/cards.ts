@@ -15,6 +15,7 @@ import { trialRows } from "../view/trial_rows.ts";
 import { type Displayed, displayed } from "./display.ts";
 import { tableMedia } from "./table.ts";
 import { findTrial, trialsMedia } from "./trial_tables.ts";
+import { counted } from "../plots/ground/words.ts";
 
 /** Name and value of a card's lines. */
 export type CardLines = readonly (readonly [name: string, value: string])[];
@@ -43,7 +44,7 @@ export type StudyAbout = Pick<StudyView, "study_id" | "request" | "facts" | "spe
 function aboutLines({ request, facts, spec }: StudyAbout): [string, string][] {
   const { model, device } = facts;
   const limits = [
-    ...(request.max_trials === undefined ? [] : [`${request.max_trials} trials`]),
+    ...(request.max_trials === undefined ? [] : [counted(request.max_trials, "trial")]),
     ...(request.budget_seconds === undefined ? [] : [duration(request.budget_seconds)]),
   ];
   return [

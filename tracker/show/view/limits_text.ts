@@ -11,7 +11,7 @@ export function limitsText(limits: StudyLimits): string | null {
       : `budget ${duration(budget_seconds)} from the baseline on, set-up not counted`,
     gpu_hours === undefined ? "" : `${gpu_hours} GPU hours`,
     budget_joules === undefined ? "" : `${budget_joules} J`,
-    max_trials === undefined ? "" : `${max_trials} trials`,
+    max_trials === undefined ? "" : `${max_trials} trial${max_trials === 1 ? "" : "s"}`,
     max_full_evaluations === undefined ? "" : `${max_full_evaluations} full evaluations`,
     convergence_episodes === undefined ? "" : `${convergence_episodes} episodes without a gain`,
     least_gain_per_hour === undefined

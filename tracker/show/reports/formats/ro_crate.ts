@@ -1,5 +1,6 @@
 import { modelLabel, type StudyView } from "../../view/study_view.ts";
 import { type Authorship, dayOf, titleOf } from "../answer_blocks.ts";
+import { counted } from "../../plots/ground/words.ts";
 
 /** A file of a report. */
 export interface CrateFile {
@@ -77,7 +78,9 @@ export function roCrate(
     "@id": "./",
     "@type": "Dataset",
     name: `Compression of ${titleOf(view)}`,
-    description: `Report of the pare study ${view.study_id}: ${view.trials.length} trials.`,
+    description: `Report of the pare study ${view.study_id}: ${
+      counted(view.trials.length, "trial")
+    }.`,
     datePublished: dayOf(view) ?? today,
     ...(author === undefined || author === "" ? {} : { author: { "@id": "#author" } }),
     hasPart: ids,
