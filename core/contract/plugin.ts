@@ -81,8 +81,9 @@ export interface Method<K extends Knobs = Knobs> {
   supports(facts: Facts): Support;
   /** Whether these parameters can: a group that does not divide, a grid the weights lie on. */
   accepts(params: ParamsOf<K>, facts: Facts): Support;
-  /** Why knobs go together on no model at all, as far as they are given: said before one is read. */
-  clash?(given: Partial<ParamsOf<K>>): string | null;
+  /** Why knobs go together on no model at all, or on none that reads so many tokens, as far as they are
+   * given: said before one is read. */
+  clash?(given: Partial<ParamsOf<K>>, reads?: number): string | null;
   /** Values for knobs left to `"auto"`, with a reason each; knobs not named take the default. */
   auto?(facts: Facts): Record<string, { value: number | string | boolean; reason: string }>;
   /** Parameters of a first try; null where the method has none to offer at that boldness. */

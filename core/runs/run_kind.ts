@@ -123,9 +123,14 @@ export interface RunKindGiven<R extends RunRequest = RunRequest> {
   spec?(request: R, facts: Facts, plugins: SpecPlugins): Spec;
   /**
    * Actions that its own plan names; default: none. `methods`: it is asked before a model is read, and
-   * gives their knobs as far as they are known by then. @throws UsageError for what no model could run
+   * gives their knobs as far as they are known by then; `reads`: tokens that the model reads, where its
+   * config says. @throws UsageError for what no model could run
    */
-  actions?(request: R, methods?: readonly AgentMethod[]): readonly AskedAction[];
+  actions?(
+    request: R,
+    methods?: readonly AgentMethod[],
+    reads?: number,
+  ): readonly AskedAction[];
   /** Recipes that follow from its own plan; default: none. @throws UsageError for one that cannot run here */
   recipes?(
     request: R,

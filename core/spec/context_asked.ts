@@ -20,6 +20,18 @@ function unmet(max_kv_gb: number, tokens: number, full: number, why: string): Us
   );
 }
 
+/** Refuses a length that the model does not read; `reads`: tokens that it does, undefined: not known. */
+export function checkContextRead(
+  { context_tokens, model_name }: Pick<RunRequest, "context_tokens" | "model_name">,
+  reads: number | undefined,
+): void {
+  if (context_tokens === undefined || reads === undefined || context_tokens <= reads) return;
+  throw new UsageError(
+    `Cannot count memory at a context of ${contextWords(context_tokens)}: ${model_name} ` +
+      `reads ${contextWords(reads)} at most`,
+  );
+}
+
 /**
  * Refuses a limit on the cache that says no length, a length that the model does not read, and a limit that
  * none of the methods asked for is about: before anything is timed.
@@ -38,12 +50,7 @@ export function checkContext(
         "add --context, such as --context 8k",
     );
   }
-  if (context_tokens > model.context_length) {
-    throw new UsageError(
-      `Cannot count memory at a context of ${contextWords(context_tokens)}: ${model.model_name} ` +
-        `reads ${contextWords(model.context_length)} at most`,
-    );
-  }
+  checkContextRead({ context_tokens, model_name: model.model_name }, model.context_length);
   const full = cacheBytesAt(model, context_tokens);
   if (full === null) {
     throw new UsageError(

@@ -103,13 +103,14 @@ export function checkParams(
   throw new UsageError(`Cannot use ${name} with these parameters: ${issues.join("; ")}`);
 }
 
-/** Why knobs that were given go together on no model; null: they may. */
+/** Why knobs that were given go together on no model, or on none that reads so many tokens; null: they may. */
 export function clashOf(
   method: Pick<Method, "clash">,
   given: Action["params"],
+  reads?: number,
 ): string | null {
   const said = Object.entries(given).filter(([, value]) => value !== "auto");
-  return method.clash?.(Object.fromEntries(said)) ?? null;
+  return method.clash?.(Object.fromEntries(said), reads) ?? null;
 }
 
 type Giver = Exclude<ResolvedKnob["by"], "default" | "method">;

@@ -40,11 +40,13 @@ export function otherTokens(tokens: number, finding: "lost" | "kept"): number | 
 
 /** Where all that the model can read is kept, nothing is gained. `what` keeps it. */
 export function keepsLess(tokens: number, what: string, { model }: Facts): Support {
-  if (tokens < model.context_length) return { ok: true };
-  const reason =
-    `${what} ${tokens} tokens, all of the ${model.context_length} that the model reads`;
-  return { ok: false, reason };
+  const reason = keepsAll(tokens, what, model.context_length);
+  return reason === null ? { ok: true } : { ok: false, reason };
 }
+
+/** Why nothing is gained on a model that reads so many tokens; null: something is, or it is not known. */
+export const keepsAll = (tokens: number, what: string, reads = Infinity): string | null =>
+  tokens < reads ? null : `${what} ${tokens} tokens, all of the ${reads} that the model reads`;
 
 /** What such a method leaves: the weights as they are, and a cache of so many tokens. */
 export function leavesCache({ model }: Facts, cache: NonNullable<ModelFacts["cache"]>): Leaves {
@@ -187,23 +189,32 @@ const windowIn = (budget: number): number => Math.min(32, Math.floor(budget / 4)
 
 /** Tokens of a prompt that a head may keep. */
 export function keptOf(
-  { budget_in, budget, share, sinks, window }: Budget,
+  { budget_in, budget, share, sinks, window }: Pick<
+    Budget,
+    "budget_in" | "budget" | "share" | "sinks" | "window"
+  >,
   tokens: number,
 ): number {
   if (budget_in === "tokens") return budget;
   return Math.max(sinks + window, Math.floor(share * tokens));
 }
 
-/** Why such knobs go together on no model. */
-export function budgetClash(given: Partial<Budget>): string | null {
-  const { budget_in = "tokens", budget = Infinity, sinks = 0, window = 0 } = given;
-  if (budget_in === "tokens" && budget <= sinks + window) {
+const KEEPS = "the budget keeps";
+
+/** Why such knobs go together on no model, or on none that reads so many tokens. */
+export function budgetClash(given: Partial<Budget>, reads?: number): string | null {
+  const { budget_in = "tokens", budget, share = 0, sinks = 0, window = 0 } = given;
+  if (budget_in === "tokens" && budget !== undefined && budget <= sinks + window) {
     return `sinks and window hold ${sinks + window} tokens: a budget of ${budget} leaves ` +
       "no room for a choice";
   }
   const { codes = "none", evicts = "after_prompt" } = given;
   return codes === "none" || evicts === "after_prompt"
-    ? null
+    ? keepsAll(
+      keptOf({ budget_in, budget: budget ?? 0, share, sinks, window }, reads ?? 0),
+      KEEPS,
+      reads,
+    )
     : `tokens that are stored as codes are not let go of ${evicts}: codes are made once, of what ` +
       "the prompt left";
 }
@@ -211,7 +222,7 @@ export function budgetClash(given: Partial<Budget>): string | null {
 export function acceptsBudget(params: Budget, facts: Facts): Support {
   const reason = budgetClash(params);
   if (reason !== null) return { ok: false, reason };
-  return keepsLess(keptOf(params, facts.model.context_length), "the budget keeps", facts);
+  return keepsLess(keptOf(params, facts.model.context_length), KEEPS, facts);
 }
 
 /** What a head keeps of a prompt of so many tokens, and how. */
@@ -294,10 +305,10 @@ export const OWN_WINDOW = {
 
 type Observed = Budget & { readonly kernel: number };
 
-const observedClash = (given: Partial<Observed>): string | null =>
+const observedClash = (given: Partial<Observed>, reads?: number): string | null =>
   given.kernel !== undefined && given.kernel % 2 === 0
     ? `a kernel of ${given.kernel} tokens is even`
-    : budgetClash(given);
+    : budgetClash(given, reads);
 
 /** The conditions of a budget, and a kernel with a middle. */
 export const BY_OBSERVATION = {

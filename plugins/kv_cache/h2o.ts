@@ -29,7 +29,7 @@ export default defineMethod({
     // The sum of what was paid to a token stays with it where sums go on, in 32 bits.
     return params.evicts === "after_prompt" ? kept : { ...kept, noted_bytes: 4 };
   },
-  clash: (given) => budgetClash({ ...given, window: 0 }), // most often a share of the budget stands for it
+  clash: (given, reads) => budgetClash({ ...given, window: 0 }, reads), // most often a share of the budget stands for it
   accepts: (params, facts: Facts) => {
     const recent = Math.floor(params.recent_share * params.budget);
     return acceptsBudget({ ...params, window: recent || params.window }, facts);

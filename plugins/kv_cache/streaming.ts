@@ -3,6 +3,7 @@ import {
   CACHE,
   firstReason,
   firstTokens,
+  keepsAll,
   keepsLess,
   leavesCache,
   otherTokens,
@@ -17,6 +18,8 @@ interface Params {
   readonly share: number;
 }
 
+const KEEP = "sinks and window keep";
+
 /** Tokens of a prompt of so many that a head keeps. */
 function keptOf({ sinks, budget_in, window, share }: Params, tokens: number): number {
   return budget_in === "tokens" ? sinks + window : Math.max(sinks + 1, Math.floor(share * tokens));
@@ -28,7 +31,7 @@ function accepts(params: Params, facts: Facts): Support {
       "evicts after_prompt";
     return { ok: false, reason };
   }
-  return keepsLess(keptOf(params, facts.model.context_length), "sinks and window keep", facts);
+  return keepsLess(keptOf(params, facts.model.context_length), KEEP, facts);
 }
 
 /**
@@ -92,6 +95,8 @@ export default defineMethod({
   ],
   hint: (about) => about === "quality" ? "Take a longer window" : "Take a shorter window",
   accepts,
+  clash: ({ budget_in = "tokens", sinks = 0, window = 0 }, reads) =>
+    budget_in === "tokens" ? keepsAll(sinks + window, KEEP, reads) : null,
   auto: (facts) => ({
     sinks: { value: 4, reason: "the paper's: more change little, fewer cost much" },
     window: {

@@ -284,3 +284,39 @@ Deno.test("what a sweep could run on no model is refused before one is read", as
   );
   check(own({ budget: 16, window: "auto" }));
 });
+
+Deno.test("a budget or a context that a model's config leaves no room for is refused before its weights are read", async () => {
+  const registry = await discoverPlugins();
+  const folder = await Deno.makeTempDir();
+  const config = { model_type: "gpt2", n_embd: 8, n_layer: 2, n_positions: 1024, vocab_size: 9 };
+  await Deno.writeTextFile(`${folder}/config.json`, JSON.stringify(config));
+  const check = (more: object, model_name = folder) =>
+    checkRequest(
+      StudyRequest.parse({ model_name, dataset: "demo", ...more }),
+      { ...smallFacts().dataset, dataset: "demo" },
+      registry,
+    );
+  const sweep = (methods: string[], budgets: number[], set = {}) => ({
+    sweep: { methods, budgets, set },
+  });
+  const keeps = /a budget of 1024 tokens as the budget keeps 1024 tokens, all of the 1024 that/;
+  for (const method of ["snapkv", "h2o", "knorm"]) {
+    assert.throws(() => check(sweep([method], [64, 1024])), keeps);
+    check(sweep([method], [1023, 0.5]));
+    check(sweep([method], [1024]), "none");
+  }
+  assert.throws(() => check(sweep(["streaming"], [1024])), /sinks and window keep 1024 tokens/);
+  config.n_positions = 128;
+  await Deno.writeTextFile(`${folder}/config.json`, JSON.stringify(config));
+  assert.throws(
+    () => check(sweep(["snapkv"], [0.5], { window: 128 })),
+    /a budget of 50 % as the budget keeps 128 tokens, all of the 128 that the model reads/,
+  );
+  assert.throws(
+    () => check({ context_tokens: 256 }),
+    /Cannot count memory at a context of 256 tokens: .* reads 128 tokens at most/,
+  );
+  await Deno.writeTextFile(`${folder}/config.json`, "{");
+  check(sweep(["snapkv"], [1024]));
+  await Deno.remove(folder, { recursive: true });
+});

@@ -1,11 +1,14 @@
-import { realpathSync, statSync } from "node:fs";
+import { readFileSync, realpathSync, statSync } from "node:fs";
+import { join } from "node:path";
 import {
   askedFront,
+  checkContextRead,
   checkDistances,
   checkParams,
   chooseTasks,
   clashOf,
   classifyDataset,
+  contextOf,
   type DatasetFacts,
   findTarget,
   gatesInForce,
@@ -53,6 +56,16 @@ export function checkWorkers(request: RunRequest): void {
   );
 }
 
+/** Tokens that a model reads, before anything of its weights is looked at; undefined: not known yet. */
+function modelReads(model_name: string): number | undefined {
+  try {
+    const text = readFileSync(join(model_name, "config.json"), "utf8");
+    return contextOf(JSON.parse(text), model_name);
+  } catch {
+    return undefined; // no folder, or a file that is refused where the model is read
+  }
+}
+
 /**
  * Refuses what can be known to be wrong before an environment is made or a model is read: names of
  * the dataset, benchmarks with settings of their own, gates, methods, knobs, runtime, sampler and target,
@@ -64,6 +77,8 @@ export function checkRequest(
   registry: Registry,
 ): void {
   checkWorkers(request);
+  const reads = modelReads(request.model_name);
+  checkContextRead(request, reads);
   const sets = registry.agents.flatMap((agent) => agent.benchmark_sets ?? []);
   const classified = classifyDataset(dataset, sets);
   const choice = chooseTasks(dataset, classified, registry.tasks, sets);
@@ -82,12 +97,12 @@ export function checkRequest(
   const recipes = [...request.strategies, ...(request.rules ?? []).flatMap((one) => one.recipes)];
   const actions = [
     ...recipes.flatMap((recipe) => recipe.actions),
-    ...kindOf(request).actions(request, registry.methods).map(({ action }) => action),
+    ...kindOf(request).actions(request, registry.methods, reads).map(({ action }) => action),
   ];
   for (const action of actions) {
     const { method } = registry.method(action.agent, action.method);
     checkParams(method, action.params);
-    const clash = clashOf(method, action.params);
+    const clash = clashOf(method, action.params, reads);
     if (clash !== null) throw new UsageError(`Cannot use ${method.name} as ${clash}`);
   }
   const gone = withoutData(choice.tasks, request);

@@ -24,6 +24,9 @@ export const prepare_data = defineCall("prepare_data", {
       windows: z.int(),
       tokens: z.int().describe("tokens per window"),
     }).nullable().optional().describe("absent: no method trains"),
+    own_rows: z.array(z.string()).optional().describe(
+      "tasks whose rows are the user's own: one that is longer than the model reads is refused",
+    ),
   },
   result: PreparedData,
   imports: "tasks",

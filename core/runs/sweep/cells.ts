@@ -45,16 +45,21 @@ export function cellsOf(plan: SweepPlan, methods: readonly AgentMethod[], facts:
 }
 
 /**
- * The actions of the cache that a plan asks for, before anything is known of its model.
+ * The actions of the cache that a plan asks for, before anything is known of its model but how many tokens
+ * it reads, where its config says.
  *
- * @throws UsageError for a method that there is not, and for knobs that go together on no model.
+ * @throws UsageError for a method that there is not, and for knobs that go together on no such model.
  */
-export function namedCells(plan: SweepPlan, methods: readonly AgentMethod[]): Action[] {
+export function namedCells(
+  plan: SweepPlan,
+  methods: readonly AgentMethod[],
+  reads?: number,
+): Action[] {
   const named = sweptMethods(plan).flatMap((word) => {
     const entry = cacheMethod(word, methods);
     return plan.budgets.map((budget) => {
       const params = paramsOf(entry, budget, plan);
-      const clash = clashOf(entry.method, params);
+      const clash = clashOf(entry.method, params, reads);
       if (clash !== null) throw refused(word, budget, clash);
       return { ...namedMethod(word), params };
     });

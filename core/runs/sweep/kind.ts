@@ -26,17 +26,17 @@ export const sweep = defineKind("sweep", plan, {
   needs: SWEEP_NEEDS,
   shown: TRIALS_SHOWN,
   spec: (request, facts, plugins) => sweepSpec(request, request.sweep, facts, plugins),
-  actions: ({ sweep }, methods) => asked(sweep, methods),
+  actions: ({ sweep }, methods, reads) => asked(sweep, methods, reads),
   recipes: ({ sweep }, facts, methods) => cellsOf(sweep, methods, facts),
   open: (input, ports) => openSweep(input, input.request.sweep, ports),
   drive: (input, ports) => runSweep(input, input.request.sweep, ports),
   choose: recommend,
 });
 
-function asked(plan: SweepPlan, methods?: readonly AgentMethod[]) {
+function asked(plan: SweepPlan, methods?: readonly AgentMethod[], reads?: number) {
   const named = methods === undefined
     ? sweptMethods(plan).map((word) => ({ ...namedMethod(word), params: {} }))
-    : namedCells(plan, methods);
+    : namedCells(plan, methods, reads);
   return [...plan.weights.flat(), ...named].map((action) => ({ action, raised: [] }));
 }
 

@@ -27,6 +27,19 @@ export function layerCaches(
   return { layers, kv_heads, caches };
 }
 
+/**
+ * Tokens that a model reads by its config.json; undefined: that does not say, or is one that is refused where
+ * the model is read.
+ */
+export function contextOf(config: unknown, model_name: string): number | undefined {
+  try {
+    return readConfig(config, model_name).max_position_embeddings;
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error;
+    return undefined;
+  }
+}
+
 function cachesOf(config: unknown, model_name: string): Cache[] {
   try {
     return readShape(readConfig(config, model_name)).layers.flatMap(({ caches }) => caches);

@@ -3,7 +3,7 @@ methods calibrate and train on."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from pare_backends.checkpoint.load import load_tokenizer
 from pare_backends.evaluation.calibration import draw_windows, read_texts, write_windows
 from pare_backends.evaluation.likeness import unlike
 from pare_backends.evaluation.overlap import RUN, paragraph_names, without_paragraphs
+from pare_backends.evaluation.own_rows import require_rows_fit
 from pare_backends.evaluation.perplexity import windows
 from pare_backends.evaluation.task_needs import (
     require_definition_fits,
@@ -54,6 +55,8 @@ class PrepareDataRequest:
     sample_seed: int
     sample_seeds: dict[str, int]
     training: WindowsRequest | None = None
+    own_rows: list[str] = field(default_factory=list)
+    """Tasks whose rows must not be longer than the model reads."""
 
 
 def run(request: PrepareDataRequest, report: Report) -> dict[str, Any]:
@@ -70,6 +73,8 @@ def run(request: PrepareDataRequest, report: Report) -> dict[str, Any]:
         try:
             read = load_documents(task)
             check_task(task, read)
+            if task.task in request.own_rows:
+                require_rows_fit(task, read, tokenizer, context)
             tasks.append(_task_rows(task, read, tokenizer, seed, context))
             tasks[-1]["rows_file"] = write_made(task, read.rows, Path(request.output_dir))
         except CallFailure as failure:

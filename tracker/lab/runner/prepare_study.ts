@@ -35,7 +35,7 @@ import {
   windowCounts,
   windowSources,
 } from "./study_windows.ts";
-import { wireTasks, withoutData } from "./task_data.ts";
+import { ownRows, wireTasks, withoutData } from "./task_data.ts";
 import type { Workshop } from "./workshop.ts";
 
 function sha256(content: string | Uint8Array): string {
@@ -217,6 +217,8 @@ async function prepareTasks(
     sample_seed,
     sample_seeds,
     training,
+    // A study that has begun goes on as it began, whatever its rows lost.
+    ...(study.begun === null ? { own_rows: ownRows(spec, workshop.registry.tasks) } : {}),
   }, study.begun === null);
   const made = preparedWindows(prepared, folder, tokens, sources);
   const chosen = chooseSamples(poolsOf(spec, prepared, ownSampling), request.sampling);

@@ -15,11 +15,20 @@ import {
 } from "../../../core/mod.ts";
 import { asJudged } from "../judging/judged_tasks.ts";
 
+/** Whether a task's rows are a file that the user named. */
+const isCustom = ({ datasets }: Task) => datasets.some((name) => name.startsWith("custom_"));
+
+/** The tasks of a study whose rows are the user's own, by their names. */
+export function ownRows(spec: Pick<Spec, "tasks">, tasks: readonly Task[]): string[] {
+  const own = tasks.filter((task) => task.origin === "file" || isCustom(task));
+  return spec.tasks.map(({ task }) => task).filter((name) => own.some((one) => one.name === name));
+}
+
 /** Where a task's data lie on this machine; null: lm-eval fetches or caches them itself. */
 export function dataPath(task: Task, request: RunRequest): string | null {
   if (lengthsOf(task) !== null) return sourceOf(task, request);
   if (task.shipped) return task.data_file === null ? null : fileURLToPath(task.data_file);
-  if (task.datasets.some((name) => name.startsWith("custom_"))) return resolve(request.dataset);
+  if (isCustom(task)) return resolve(request.dataset);
   if (request.data_dir === undefined || task.data_file === null) return null;
   // The folder of a benchmark that is no plugin was looked for when it was found.
   if ((task.origin ?? "plugin") !== "plugin") return null;

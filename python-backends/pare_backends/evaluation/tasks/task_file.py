@@ -65,7 +65,7 @@ KEYS: dict[str, tuple[type, ...]] = {
 METRICS = ("acc", "acc_norm", "acc_bytes", "exact_match", "f1")
 """What lm-eval knows itself: any other name would make it fetch a metric's code."""
 
-OWN_METADATA = ("fields",)
+OWN_METADATA = ("fields", "cut")
 """Metadata of a stranger that goes with the document."""
 
 TEMPLATES = ("doc_to_text", "doc_to_target", "doc_to_choice", "description", "gen_prefix")
@@ -108,6 +108,7 @@ def read_task_file(path: Path, trusted: bool) -> TaskFile:
     lacking = [key for key in ("doc_to_text", "doc_to_target", *choice) if key not in whole]
     if lacking:
         raise refuse(path.name, f"it does not say {' and '.join(lacking)}")
+    _check_cut(path, whole)
     taken = _of_lm_eval(path, own, bool(code))
     if code:
         definition: dict[str, Any] = {"include": str(path.resolve())}
@@ -116,6 +117,19 @@ def read_task_file(path: Path, trusted: bool) -> TaskFile:
     files = [part for part, _ in own] + _code_files(path.parent, code)
     digest = content_hash([whole, [file_sha256(file) for file in files]])
     return TaskFile(whole, digest, definition)
+
+
+def _check_cut(path: Path, whole: Mapping[str, Any]) -> None:
+    """What a prompt loses that is too long is taken out of what a template wrote, and answers are
+    written after it."""
+    cut = (whole.get("metadata") or {}).get("cut")
+    if cut is None:
+        return
+    if cut != "middle":
+        raise refuse(path.name, f'its metadata.cut must be "middle", not {cut!r:.60}')
+    if whole.get("output_type") != "generate_until" or "{" not in str(whole["doc_to_text"]):
+        wants = "output_type generate_until and a template as doc_to_text"
+        raise refuse(path.name, f"its metadata.cut is for tasks with {wants}")
 
 
 def _of_lm_eval(
