@@ -3,6 +3,7 @@
  * is settled, then jobs are planned on what that left.
  */
 import type { JobEvent } from "./events.ts";
+import { momentText } from "./moments.ts";
 import { type Begin, planLine, type Save } from "./plan.ts";
 import { attemptOf, type Queue } from "./queue_state.ts";
 import { type Observed, settle } from "./settle.ts";
@@ -34,6 +35,6 @@ export function decide(queue: Queue, seen: Observed, now: number): JobEvent[] {
   if (settled.length > 0) return settled;
   const { begins, saves } = planLine(queue, now, null);
   if (begins.length + saves.length === 0) return [];
-  const at = new Date(now).toISOString();
+  const at = momentText(now);
   return [...saves.map((one) => saved(one, at)), ...begins.map((one) => planned(one, at))];
 }

@@ -13,6 +13,7 @@ import {
 } from "./engine.ts";
 import type { JobEvent } from "./events.ts";
 import { type Instruction, instructions } from "./instructions.ts";
+import { momentText } from "./moments.ts";
 import type { AttemptFiles, AttemptKey, JobDisk } from "./ports.ts";
 import { attemptOf, type Job, type Queue } from "./queue_state.ts";
 import type { Observed, SeenAttempt } from "./settle.ts";
@@ -119,7 +120,7 @@ async function submit(
   instruction: Instruction,
 ): Promise<JobEvent[]> {
   const { job, attempt } = instruction;
-  const at = () => new Date(ports.clock()).toISOString();
+  const at = () => momentText(ports.clock());
   const key = { job_id: job.job_id, attempt: attempt.number };
   const id = engineId(queue, job);
   const asked = await ports.files.prepare(job, attempt.number, id).catch(lacking);
@@ -169,7 +170,7 @@ async function carryOut(
   const engine = ports.engines.find(({ name }) => name === attempt.engine);
   if (engine === undefined) return [];
   const told = (): JobEvent[] => {
-    const at = new Date(ports.clock()).toISOString();
+    const at = momentText(ports.clock());
     return call === "submit" ? [] : [{ type: "engine_told", at, ...key, what: call }];
   };
   try {

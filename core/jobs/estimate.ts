@@ -1,5 +1,5 @@
 /** How long jobs take. */
-import { type Durations, type Job, type JobAttempt, type Queue, sizeKey } from "./queue_state.ts";
+import { type Durations, type Job, type JobAttempt, type Queue } from "./queue_state.ts";
 
 /** Hours by kind of work before one was measured: the field's rules of thumb for one A100. */
 const STARTING_HOURS: Readonly<Record<string, number>> = {
@@ -24,8 +24,8 @@ export interface Estimate {
   readonly jobs: number;
 }
 
-function measured(queue: Queue, { asked }: Job): Durations | undefined {
-  return queue.durations.get(sizeKey(asked.work_kind, asked.size));
+function measured(queue: Queue, { takes_as }: Job): Durations | undefined {
+  return queue.durations.get(takes_as);
 }
 
 /**

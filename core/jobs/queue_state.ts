@@ -81,6 +81,8 @@ export interface Job {
   /** As it was submitted; what changed since stands beside it. */
   readonly asked: Submission;
   readonly submitted: number;
+  /** `sizeKey` of its kind and size. */
+  readonly takes_as: string;
   readonly priority: Priority;
   readonly work: Submission["work"];
   readonly slots: Slots;

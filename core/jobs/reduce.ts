@@ -1,6 +1,7 @@
 /** Makes the state of a queue: the one file that writes to it. */
 import { addPrice, attemptPrice } from "./actions.ts";
 import type { Slots } from "./engine.ts";
+import { momentTime } from "./moments.ts";
 import type { AttemptEnded, JobEvent, Priority } from "./events.ts";
 import {
   attemptOf,
@@ -79,7 +80,8 @@ function submit(queue: Draft<Queue>, event: EventOf<"submitted">): void {
   const job: Job = {
     job_id,
     asked: event,
-    submitted: Date.parse(event.at),
+    submitted: momentTime(event.at),
+    takes_as: sizeKey(event.work_kind, event.size),
     priority,
     work: event.work,
     slots: event.slots,
@@ -117,8 +119,8 @@ function askCancel(queue: Draft<Queue>, { at, job_id, reason }: EventOf<"cancel_
   const job = openJob(queue, job_id);
   if (job === null || job.state === "cancelling") return;
   const attempt = attemptOf(job) as Draft<JobAttempt> | null;
-  if (attempt === null) return endJob(queue, job, "cancelled", { at: Date.parse(at), reason });
-  attempt.stop = { what: "cancel", asked: Date.parse(at), told: null, reason, for_job: null };
+  if (attempt === null) return endJob(queue, job, "cancelled", { at: momentTime(at), reason });
+  attempt.stop = { what: "cancel", asked: momentTime(at), told: null, reason, for_job: null };
   Object.assign(job, { state: "cancelling", reason });
 }
 
@@ -141,7 +143,7 @@ function plan(queue: Draft<Queue>, event: EventOf<"attempt_planned">): void {
     slots,
     price_per_hour: priceOf(queue.engines.get(engine), slots),
     handle: null,
-    planned: Date.parse(event.at),
+    planned: momentTime(event.at),
     began: null,
     ended: null,
     how: null,
@@ -167,12 +169,12 @@ function askSave(queue: Draft<Queue>, event: EventOf<"save_asked">): void {
   const [job, attempt] = openAttempt(queue, event) ?? [];
   if (job === undefined || attempt === undefined || attempt.stop !== null) return;
   const { reason, for_job } = event;
-  attempt.stop = { what: "save", asked: Date.parse(event.at), told: null, reason, for_job };
+  attempt.stop = { what: "save", asked: momentTime(event.at), told: null, reason, for_job };
   Object.assign(job, { state: "saving", reason });
 }
 
 function tell(queue: Draft<Queue>, { at, job_id, attempt, what }: EventOf<"engine_told">): void {
-  const told = Date.parse(at);
+  const told = momentTime(at);
   const open = openAttempt(queue, { job_id, attempt })?.[1];
   if (open !== undefined) {
     if (open.stop !== null) open.stop = { ...open.stop, told };
@@ -185,21 +187,20 @@ function tell(queue: Draft<Queue>, { at, job_id, attempt, what }: EventOf<"engin
   if (!left.some(({ left_behind }) => left_behind)) queue.left_behind.delete(job_id);
 }
 
-function learnDuration(queue: Draft<Queue>, { asked, attempts }: Job): void {
+function learnDuration(queue: Draft<Queue>, { takes_as, attempts }: Job): void {
   const whole = attempts.filter(({ how }) => how === "saved" || how === "done")
     .reduce((sum, { seconds }) => sum + (seconds ?? 0), 0);
   if (whole <= 0) return;
-  const key = sizeKey(asked.work_kind, asked.size);
   const log = Math.log(whole);
-  const { jobs, sum, squares } = queue.durations.get(key) ?? { jobs: 0, sum: 0, squares: 0 };
-  queue.durations.set(key, { jobs: jobs + 1, sum: sum + log, squares: squares + log * log });
+  const { jobs, sum, squares } = queue.durations.get(takes_as) ?? { jobs: 0, sum: 0, squares: 0 };
+  queue.durations.set(takes_as, { jobs: jobs + 1, sum: sum + log, squares: squares + log * log });
 }
 
 function endAttempt(queue: Draft<Queue>, event: AttemptEnded): void {
   const [job, attempt] = openAttempt(queue, event) ?? [];
   if (job === undefined || attempt === undefined) return;
   const { how, code, reason, seconds, left_behind, not_before } = event;
-  const ended = Date.parse(event.ended ?? event.at);
+  const ended = momentTime(event.ended ?? event.at);
   attempt.ended = ended;
   attempt.how = how;
   attempt.code = code;
@@ -222,7 +223,7 @@ function endAttempt(queue: Draft<Queue>, event: AttemptEnded): void {
   const next = event.next === "again" && job.state === "cancelling" ? "cancelled" : event.next;
   if (next !== "again") endJob(queue, job, next, { at: ended, reason });
   else {
-    const again = not_before === null ? null : Date.parse(not_before);
+    const again = not_before === null ? null : momentTime(not_before);
     job.state = "waiting";
     job.reason = reason;
     job.not_before = again;
@@ -239,7 +240,7 @@ function endAttempt(queue: Draft<Queue>, event: AttemptEnded): void {
 function remedy(queue: Draft<Queue>, event: EventOf<"remedied">): void {
   const job = queue.jobs.get(event.job_id) as Draft<Job> | undefined;
   if (job?.state !== "failed") return;
-  const not_before = event.not_before === null ? null : Date.parse(event.not_before);
+  const not_before = event.not_before === null ? null : momentTime(event.not_before);
   Object.assign(job, {
     state: "waiting",
     reason: event.reason,
@@ -248,7 +249,7 @@ function remedy(queue: Draft<Queue>, event: EventOf<"remedied">): void {
     retries: 0,
   });
   job.actions.push({
-    ...{ at: Date.parse(event.at), attempt: job.attempts.length, condition: "failed" },
+    ...{ at: momentTime(event.at), attempt: job.attempts.length, condition: "failed" },
     ...{ evidence: event.reason, remedy: "remedied", limit: null },
   });
   job.work = event.work ?? job.work;
@@ -268,7 +269,7 @@ function goDown(queue: Draft<Queue>, event: EventOf<"engine_down">): void {
     ...{ name, machine: "unknown", total: NO_SLOTS, largest: NO_SLOTS, others: NO_SLOTS },
     ...{ used: usedOn(queue, name), price_per_hour: null, down: null },
   };
-  const since = known.down?.since ?? Date.parse(event.at);
+  const since = known.down?.since ?? momentTime(event.at);
   queue.engines.set(name, { ...known, down: { reason, since } });
 }
 
@@ -303,7 +304,7 @@ const CHANGES: {
   },
   acted: (queue, { type: _, job_id, at, ...action }) =>
     void (queue.jobs.get(job_id) as Draft<Job> | undefined)?.actions
-      .push({ ...action, at: Date.parse(at) }),
+      .push({ ...action, at: momentTime(at) }),
   remedied: remedy,
   budget_set: setBudget,
   engine_seen: see,
@@ -316,7 +317,7 @@ const CHANGES: {
   attempt_began(queue, event) {
     const [job, attempt] = openAttempt(queue, event) ?? [];
     if (job === undefined || attempt === undefined || attempt.began !== null) return;
-    attempt.began = Date.parse(event.began ?? event.at);
+    attempt.began = momentTime(event.began ?? event.at);
     if (job.state === "submitted") job.state = "running";
   },
   save_asked: askSave,

@@ -18,6 +18,7 @@
 import { overspent } from "./budget.ts";
 import type { Capacity, EngineState, Slots } from "./engine.ts";
 import type { AttemptEnded, JobEvent } from "./events.ts";
+import { momentText } from "./moments.ts";
 import type { AttemptResult, AttemptSeen } from "./ports.ts";
 import {
   attemptOf,
@@ -55,10 +56,6 @@ type Ending = Pick<
   "how" | "code" | "reason" | "seconds" | "next" | "not_before"
 >;
 
-function iso(time: number): string {
-  return new Date(time).toISOString();
-}
-
 /** A moment by a machine's own clock, which may be wrong: not before what it follows, nor later than it is seen. */
 function moment(own: number | undefined, after: number, now: number): number {
   return Math.max(after, Math.min(own ?? now, now));
@@ -75,7 +72,7 @@ function again(
     return { next: "failed", not_before: null, reason: told };
   }
   const delay = FIRST_DELAY_SECONDS * DELAY_GROWS ** job.retries;
-  return { next: "again", not_before: iso(now + 1000 * delay), reason };
+  return { next: "again", not_before: momentText(now + 1000 * delay), reason };
 }
 
 function endByResult(job: Job, attempt: JobAttempt, result: AttemptResult, now: number): Ending {
@@ -91,7 +88,7 @@ function endByResult(job: Job, attempt: JobAttempt, result: AttemptResult, now: 
       : { ...ending, next: "failed" };
   }
   const asked = attempt.stop !== null;
-  const not_before = asked ? null : iso(now + 1000 * UNASKED_DELAY_SECONDS);
+  const not_before = asked ? null : momentText(now + 1000 * UNASKED_DELAY_SECONDS);
   return { ...ending, next: "again", not_before };
 }
 
@@ -139,10 +136,10 @@ function settleAttempt(job: Job, attempt: JobAttempt, seen: SeenAttempt, now: nu
   const { files: { result, lease, began: own_began, ended }, engine } = seen;
   const open = result === null && (lease === "fresh" || lease === "none");
   if (open && (lease === "none" || attempt.began !== null)) return [];
-  const key = { at: iso(now), job_id: job.job_id, attempt: attempt.number };
+  const key = { at: momentText(now), job_id: job.job_id, attempt: attempt.number };
   const start = attempt.began ?? moment(own_began, attempt.planned, now);
   const began: JobEvent[] = attempt.began === null && (lease === "fresh" || result !== null)
-    ? [{ type: "attempt_began", ...key, began: iso(start) }]
+    ? [{ type: "attempt_began", ...key, began: momentText(start) }]
     : [];
   if (open) return began;
   const ending = result === null
@@ -150,7 +147,7 @@ function settleAttempt(job: Job, attempt: JobAttempt, seen: SeenAttempt, now: nu
     : endByResult(job, attempt, result, now);
   const alive = engine === null || engine.state === "queued" || engine.state === "running";
   const left_behind = result === null && alive; // without a handle, too: its answer may have been lost
-  const over = iso(moment(ended, start, now));
+  const over = momentText(moment(ended, start, now));
   return [...began, { type: "attempt_ended", ...key, ended: over, left_behind, ...ending }];
 }
 
@@ -183,7 +180,7 @@ function settleEngine(
   const known: KnownEngine | undefined = queue.engines.get(name);
   if (typeof answer === "string") {
     if (known !== undefined && known.down !== null) return [];
-    return [{ type: "engine_down", at: iso(now), engine: name, reason: answer }];
+    return [{ type: "engine_down", at: momentText(now), engine: name, reason: answer }];
   }
   const { machine, total, largest, price_per_hour = null } = answer;
   const others = othersOn(queue, name, answer, seen);
@@ -191,7 +188,7 @@ function settleEngine(
     sameSlots(known.total, total) && sameSlots(known.largest, largest) &&
     sameSlots(known.others, others) && known.price_per_hour === price_per_hour;
   if (same) return [];
-  const at = iso(now);
+  const at = momentText(now);
   const now_is = { machine, total, largest, others, price_per_hour };
   return [{ type: "engine_seen", at, engine: name, ...now_is }];
 }
@@ -200,7 +197,7 @@ function settleEngine(
 function settleBudgets(queue: Queue, now: number): JobEvent[] {
   return overspent(queue, now).flatMap(({ job, reason }): JobEvent[] => {
     const attempt = attemptOf(job)!;
-    const key = { at: iso(now), job_id: job.job_id };
+    const key = { at: momentText(now), job_id: job.job_id };
     if (attempt.stop !== null) return [];
     return job.asked.may_be_saved
       ? [{ type: "save_asked", ...key, attempt: attempt.number, reason, for_job: null }]
@@ -215,7 +212,7 @@ export function settle(queue: Queue, seen: Observed, now: number): JobEvent[] {
   for (const { name, down } of queue.engines.values()) {
     if (down !== null || seen.engines.has(name)) continue;
     const reason = "it is not among the engines here";
-    events.push({ type: "engine_down", at: iso(now), engine: name, reason });
+    events.push({ type: "engine_down", at: momentText(now), engine: name, reason });
   }
   for (const [job_id, one] of seen.attempts) {
     const job = queue.under_way.get(job_id);

@@ -13,7 +13,7 @@ import { reduce } from "../../../core/jobs/reduce.ts";
 import type { Observed } from "../../../core/jobs/settle.ts";
 import { streamRandom } from "../../../core/random.ts";
 import { asked, cpus, START } from "../../core/jobs/scene.ts";
-import { simulate } from "../../core/jobs/simulation/simulate.ts";
+import { runSeeds } from "../../core/jobs/simulation/run_seeds.ts";
 
 const REPEATS = 20;
 
@@ -109,15 +109,15 @@ function decisionRow(jobs: number, engines: Engines): string {
   return `${String(jobs).padStart(8)} ${slots} ${figures.join(" ")}`;
 }
 
+/** Each thread counts its own time, from its first run on. */
 async function simulated(): Promise<string> {
-  const size = { jobs: 100, kills: 20 };
-  for (let seed = 1; seed <= 50; seed++) await simulate(seed, size);
-  const began = performance.now();
-  const runs = 300;
-  for (let seed = 1; seed <= runs; seed++) await simulate(seed, size);
+  const sizes = [{ jobs: 100, kills: 20 }];
+  const ran = await runSeeds({ from: 1, sizes, seconds: 30, most: 600 });
+  const each = ran.map(({ runs, seconds }) => runs / seconds);
   return `${
-    (1000 * runs / (performance.now() - began)).toFixed(0)
-  } simulated runs of 100 jobs a second`;
+    each.reduce((sum, one) => sum + one, 0).toFixed(0)
+  } simulated runs of 100 jobs a second on ` +
+    `${each.length} threads`;
 }
 
 const MACHINES: Engines = { count: 8, slots: 4 };

@@ -41,6 +41,10 @@ function partsOf(handle: string): [string, number] {
   return [job_id!.toUpperCase(), Number(attempt)];
 }
 
+/** Made once: where an error was made costs more than all else that is done about it. */
+const NO_ANSWER = new EngineError("down", "no answer for 9 s");
+const RESET = new EngineError("down", "connection reset");
+
 const CANCELLED: EngineState = { state: "ended", how: "cancelled", code: null };
 
 export class SimEngine implements Engine {
@@ -241,13 +245,13 @@ export class SimEngine implements Engine {
     world.pass(world.now + world.between(0, slow ? 30 : 0.1) * SECOND);
     if (world.now < this.#down_until) {
       world.sometimes("engine is down");
-      throw new EngineError("down", "no answer for 9 s");
+      throw NO_ANSWER;
     }
     const value = run();
     const loss = what === "submit" ? 0.03 : 0.005;
     if (world.faulty && this.kind !== "local" && world.chance(loss)) {
       world.sometimes("answer of an engine is lost");
-      throw new EngineError("down", "connection reset");
+      throw RESET;
     }
     return value;
   }

@@ -35,9 +35,14 @@ export class Log {
 /** One process's view of the log: what it has read, and nothing once it is dead. */
 export class LogDisk implements JobDisk {
   #read = 0;
-  readonly #queue = emptyQueue();
+  readonly #queue: Queue = emptyQueue();
 
-  constructor(readonly log: Log) {}
+  /** `reader`: a dead process's, whose reading is gone on with; null: all is read anew. */
+  constructor(readonly log: Log, reader: LogDisk | null) {
+    if (reader === null) return;
+    this.#read = reader.#read;
+    this.#queue = reader.#queue;
+  }
 
   /** What others appended, read now. */
   get queue(): Queue {

@@ -9,6 +9,10 @@ import { People } from "./people.ts";
 import { checkEnd, Rules } from "./rules.ts";
 import { END, HOUR, machine, MINUTE, SECOND, Violation, World } from "./world.ts";
 
+/** So many cores go on with what the one before had read, but for one that reads the journal from its
+ * beginning: what is read is the journal's alone, and reading it anew takes most of a core's life. */
+const FRESH = 4;
+
 /** The process is gone: nothing after this happens. */
 class Killed {}
 
@@ -34,6 +38,9 @@ export class Simulation {
   /** Another process that works on the queue, too; null: there is none. */
   #other: QueuePorts | null = null;
   #turns = 0;
+  #cores = 0;
+  /** What the last core read, and the last other one. */
+  readonly readers: [LogDisk | null, LogDisk | null] = [null, null];
   #kills = 0;
   /** Port calls until the next kill. */
   #until_kill: number;
@@ -61,7 +68,7 @@ export class Simulation {
   }
 
   /** A core as it begins, from the disk alone: ports that end with it. */
-  #core(): QueuePorts {
+  #core(place: 0 | 1): QueuePorts {
     const { world } = this;
     let dead = false;
     const kill = () => {
@@ -79,7 +86,9 @@ export class Simulation {
       if (ends) kill();
       return value;
     };
-    const disk = new LogDisk(this.log);
+    const fresh = this.#cores++ % FRESH === 0;
+    const disk = new LogDisk(this.log, fresh ? null : this.readers[place]);
+    this.readers[place] = disk;
     const engines = this.#engines.map((engine): Engine => ({
       name: engine.name,
       submit: (asked) => port(() => engine.submit(asked)),
@@ -112,7 +121,7 @@ export class Simulation {
     try {
       if (!this.world.chance(0.03)) return await turn(ports);
       this.world.sometimes("two cores at once");
-      this.#other ??= this.#core();
+      this.#other ??= this.#core(1);
       const other = turn(this.#other).catch((error) => {
         if (!(error instanceof Killed)) throw error;
         this.#other = null;
@@ -163,7 +172,7 @@ export class Simulation {
         continue;
       }
       world.news = false;
-      core ??= this.#core();
+      core ??= this.#core(0);
       world.pass(world.now + world.between(1, 15) * SECOND);
       const turn = await this.#turn(core);
       if (world.violation !== null) throw world.violation;

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { simulate } from "./simulate.ts";
+import { simulate, Simulation } from "./simulate.ts";
 
 const RUNS = 600;
 const SIZE = { jobs: 100, kills: 20 };
@@ -63,6 +63,16 @@ Deno.test(`${RUNS} queues of 100 jobs keep their rules over 30 days of kills and
 
 Deno.test("seeds that found something find nothing any more", async () => {
   for (const { seed, size } of FOUND) await simulate(seed, size);
+});
+
+Deno.test("what a core has read, and those before it, is what the journal says", async () => {
+  for (let seed = 1; seed <= 10; seed++) {
+    const simulation = new Simulation(seed, SIZE);
+    await simulation.run();
+    for (const reader of simulation.readers) {
+      if (reader !== null) assert.deepEqual(reader.queue, simulation.log.queue);
+    }
+  }
 });
 
 Deno.test("a seed gives the same run each time", async () => {

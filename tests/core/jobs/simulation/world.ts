@@ -69,7 +69,8 @@ export class World {
   readonly worked = new Map<string, number>();
   /** Jobs that an engine said it would never run. */
   readonly refused = new Set<string>();
-  readonly #folders = new Map<string, Folder>();
+  /** By job; by attempt. */
+  readonly #folders = new Map<string, Folder[]>();
   readonly #living = new Map<string, Program>();
   readonly #finished = new Set<string>();
   readonly #events = new Heap();
@@ -128,13 +129,9 @@ export class World {
   }
 
   #folder(job_id: string, attempt: number): Folder {
-    const key = `${job_id} ${attempt}`;
-    let folder = this.#folders.get(key);
-    if (folder === undefined) {
-      folder = { holder: null, closed: false, died: 0, result: null };
-      this.#folders.set(key, folder);
-    }
-    return folder;
+    let folders = this.#folders.get(job_id);
+    if (folders === undefined) this.#folders.set(job_id, folders = []);
+    return folders[attempt] ??= { holder: null, closed: false, died: 0, result: null };
   }
 
   look(job_id: string, attempt: number): AttemptSeen {
