@@ -99,6 +99,8 @@ export interface Method<K extends Knobs = Knobs> {
   keeps?(params: ParamsOf<K>, tokens: number, facts: Facts): KeptCache;
   /** Rough seconds for this model here; the loop asks before it spends a budget. */
   estimateSeconds(params: ParamsOf<K>, facts: Facts): number;
+  /** How many times as long as others an evaluation with these parameters takes; absent: as long. */
+  slowness?(params: ParamsOf<K>): number;
   /** Host or GPU bytes that it needs at its peak: checked before any work. */
   estimateMemory(params: ParamsOf<K>, facts: Facts): number;
 }

@@ -3,6 +3,7 @@ import type { ResolvedAction } from "../schemas/action.ts";
 import type { Spent } from "../schemas/journal.ts";
 import type { Trial } from "../schemas/trial.ts";
 import { chainOf } from "../strategies/chain.ts";
+import type { AgentMethod } from "../strategies/resolve_action.ts";
 import type { Study } from "./study.ts";
 
 /** Seconds since a moment of the study's clock. */
@@ -118,18 +119,50 @@ export function estimateTrial(study: Study, actions: readonly ResolvedAction[]):
   );
   // With a gate after each action, all but the last are evaluated in the trial's midst.
   const evaluations = study.input.request.gate_actions === true ? Math.max(1, actions.length) : 1;
-  return work + evaluations * estimatePhase(study, study.rungs[0]!) + estimatePhase(study, SPEED);
+  return work + evaluations * estimateRung(study, study.rungs[0]!, actions) +
+    estimatePhase(study, SPEED);
 }
 
 /** The same with every rung above the first, as one takes that comes to the last. */
 export function estimateWhole(study: Study, actions: readonly ResolvedAction[]): number {
   return study.rungs.slice(1).reduce(
-    (sum, rung) => sum + estimatePhase(study, rung),
+    (sum, rung) => sum + estimateRung(study, rung, actions),
     estimateTrial(study, actions),
   );
 }
 
-/** Seconds of an evaluation on a rung, or of the timing, as they went so far; 0: none went. */
+/** How many times as long as others an evaluation of these takes, by what their methods say. */
+export function slownessOf(
+  methods: readonly AgentMethod[],
+  actions: readonly ResolvedAction[],
+): number {
+  return actions.reduce((product, { agent, method: name, params }) => {
+    const entry = methods.find((one) => one.agent === agent && one.method.name === name);
+    return product * (entry?.method.slowness?.(params) ?? 1);
+  }, 1);
+}
+
+/** Seconds of an evaluation of these on a rung, as evaluations went so far; 0: none went. */
+export function estimateRung(
+  study: Study,
+  rung: string,
+  actions: readonly ResolvedAction[],
+): number {
+  return slownessOf(study.input.methods, actions) * estimatePhase(study, rung);
+}
+
+/** Keeps what an evaluation on a rung of these took, or their timing, for what others are said to take. */
+export function keepPace(
+  study: Study,
+  phase: string,
+  actions: readonly ResolvedAction[],
+  took: number,
+): void {
+  const times = phase === SPEED ? 1 : slownessOf(study.input.methods, actions);
+  study.seconds.get(phase)?.push(took / times);
+}
+
+/** Seconds of an evaluation on a rung that nothing slows, or of the timing, as they went so far; 0: none went. */
 export function estimatePhase(study: Study, phase: string): number {
   return expected(study.seconds.get(phase) ?? []);
 }

@@ -1,5 +1,5 @@
 import { trialName } from "../strategies/strategy_names.ts";
-import { seconds, secondsLeft } from "./budget.ts";
+import { keepPace, seconds, secondsLeft } from "./budget.ts";
 import type { HintAbout } from "../contract/plugin.ts";
 import type { Alone, Outcome } from "../ports.ts";
 import type { ResolvedAction, Strategy } from "../schemas/action.ts";
@@ -227,7 +227,10 @@ async function timed<T>(
   const spans = [...outcome.spans, ...(outcome.ok ? [] : unfinished(phase, took, outcome.spans))]
     .map((span) => ({ ...span, phase, ...(action_index === undefined ? {} : { action_index }) }));
   draft.trial = { ...draft.trial, spans: [...draft.trial.spans, ...spans] };
-  if (outcome.ok) (draft.parts ?? study.seconds.get(phase))?.push(took);
+  if (outcome.ok) {
+    if (draft.parts === undefined) keepPace(study, phase, draft.trial.actions, took);
+    else draft.parts.push(took);
+  }
   return outcome;
 }
 

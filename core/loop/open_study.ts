@@ -7,9 +7,10 @@ import { applyAnswers, missingKeyConstraints } from "../spec/questions.ts";
 import { setWorkers } from "../spec/workers.ts";
 import { climbedRungs } from "../schemas/rungs.ts";
 import type { RunNeeds } from "../contract/run_needs.ts";
+import type { AgentMethod } from "../strategies/resolve_action.ts";
 import { strategyKey } from "../strategies/strategy_names.ts";
 import { Slots } from "./beside/slots.ts";
-import { SPEED } from "./budget.ts";
+import { slownessOf, SPEED } from "./budget.ts";
 import { BASELINE } from "./draft.ts";
 import { checkUserStrategies, initialQueue } from "./queue.ts";
 import { alertOfChangedEnvironments } from "./changed_environments.ts";
@@ -66,7 +67,7 @@ export async function openStudy(
     format_losses: history?.study.format_losses ?? input.format_losses ?? [],
     refused: history === undefined ? [...refused] : [],
     rungs,
-    seconds: phaseSeconds(trials, rungs),
+    seconds: phaseSeconds(trials, rungs, input.methods),
     started: ports.clock.now(),
     spent_before: history?.study.spent_seconds ?? 0,
     joules_before: history?.study.episodes.at(-1)?.spent?.joules ?? 0,
@@ -144,12 +145,17 @@ function restored(history: StudyHistory | undefined): Study["evaluations"] {
 }
 
 /** What the phases of the earlier runs took: a study that goes on expects what it has seen. */
-function phaseSeconds(trials: readonly Trial[], rungs: readonly string[]): Study["seconds"] {
+function phaseSeconds(
+  trials: readonly Trial[],
+  rungs: readonly string[],
+  methods: readonly AgentMethod[],
+): Study["seconds"] {
   const of = (phase: string): number[] =>
-    trials.flatMap(({ state, spans }) => {
+    trials.flatMap(({ state, spans, actions }) => {
       const own = spans.filter((span) => span.phase === phase);
       if (state !== "completed" || own.length === 0) return [];
-      return [own.reduce((sum, span) => sum + span.seconds, 0)];
+      const took = own.reduce((sum, span) => sum + span.seconds, 0);
+      return [phase === SPEED ? took : took / slownessOf(methods, actions)];
     });
   return new Map([...rungs, SPEED].map((phase) => [phase, of(phase)]));
 }

@@ -142,6 +142,8 @@ export const evicting = (first: "after_prompt" | "each_step") => ({
     only_where: { knob: "evicts", is: ["each_step", "each_token"] },
   }),
 });
+/** How much longer 1,024 tokens take one by one than in one pass. */
+const TOKEN_BY_TOKEN = 10;
 type When = "after_prompt" | "each_step" | "each_token";
 
 /** Who chooses, as `by_key_head` of `cache/scoring.py`. */
@@ -262,6 +264,7 @@ export const BY_BUDGET = {
   ...CACHE,
   leaves: (params: Budget, facts: Facts): Leaves => leavesBudget(params, facts),
   keeps: keepsOf,
+  slowness: ({ evicts }: Budget): number => evicts === "each_token" ? TOKEN_BY_TOKEN : 1,
   label: (params: Budget): string[] => [
     params.budget_in === "tokens" ? `${params.budget}` : `${Math.round(100 * params.share)}%`,
     ...codesLabel(params),

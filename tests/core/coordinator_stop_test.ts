@@ -8,6 +8,8 @@ import {
   type StudyRequestInput,
   type Trial,
 } from "../../core/mod.ts";
+import { estimatePhase, estimateRung, keepPace, SPEED } from "../../core/loop/budget.ts";
+import { methods } from "./spec_fixtures.ts";
 import { failure, historyOf, named, run, type World, world } from "./study_world.ts";
 
 /** A second process: a fresh world that knows the first one's journal alone. */
@@ -47,6 +49,46 @@ Deno.test("a study stops within its budget: a trial that would not fit is not be
     one.type === "episode_closed" ? one.episode.refused : []
   );
   assert.ok(refused.some(({ reason }) => /s of the budget are left/.test(reason)));
+});
+
+Deno.test("a trial whose evaluation its method says is slow is said to take longer, and makes no other seem slow", async () => {
+  const slow = methods.map((one) => {
+    const slowness = (params: Record<string, unknown>) => params["bits"] === 4 ? 50 : 1;
+    return one.method.name === "round" ? { ...one, method: { ...one.method, slowness } } : one;
+  });
+  const strategies = [4, 3].map((bits) => ({
+    actions: [{ agent: "shrinking", method: "round", params: { bits } }],
+  }));
+  const states = async (known: typeof methods) => {
+    const { trials } = await run(world({ budget_seconds: 130, max_trials: 2, strategies }), {
+      methods: known,
+    });
+    return trials.map(({ state, actions }) => `${state} ${actions[0]?.params["bits"] ?? "-"}`);
+  };
+  assert.deepEqual((await states([...methods])).slice(0, 3), [
+    "completed -",
+    "completed 4",
+    "completed 3",
+  ]);
+  const without = await states(slow as never);
+  assert.ok(!without.includes("completed 4") && without.includes("completed 3"), `${without}`);
+
+  const study = {
+    seconds: new Map([["full", []], [SPEED, []]]),
+    input: { methods: slow },
+  } as never;
+  const actions = (bits: number) =>
+    [{ agent: "shrinking", method: "round", params: { bits } }] as never;
+  keepPace(study, "full", actions(4), 500);
+  keepPace(study, "full", [], 20);
+  keepPace(study, SPEED, actions(4), 5);
+  assert.equal(estimateRung(study, "full", actions(3)), 15);
+  assert.equal(estimateRung(study, "full", actions(4)), 750);
+  assert.equal(
+    estimatePhase(study, SPEED),
+    5,
+    "a timing is of one token at a time whatever is kept",
+  );
 });
 
 Deno.test("a study stops when its GPU hours are used, and counts none on a CPU", async () => {

@@ -93,7 +93,8 @@ const DRAWN: readonly Drawn[] = [
     "Latency beside the least that the memory's bandwidth allows",
     `SELECT trial_id, any_value(runtime) AS runtime,
        max(value) FILTER (metric = 'latency_ms') AS latency_ms,
-       max(value) FILTER (metric = 'roofline_ms') AS roofline_ms
+       max(value) FILTER (metric = 'roofline_ms') AS roofline_ms,
+       any_value(provenance) FILTER (metric = 'latency_ms') AS provenance
      FROM headline WHERE study_id = $id GROUP BY trial_id
      HAVING latency_ms IS NOT NULL AND roofline_ms IS NOT NULL`,
   ),

@@ -4,7 +4,7 @@ import { FULL, isDecisive } from "../../schemas/fidelity.ts";
 import type { Trial } from "../../schemas/trial.ts";
 import { DEFAULT_FULL_EVALUATIONS } from "../../spec/limits.ts";
 import { heightOf } from "../../schemas/rungs.ts";
-import { estimatePhase, remainingSeconds, withinBeyond } from "../budget.ts";
+import { estimateRung, remainingSeconds, withinBeyond } from "../budget.ts";
 import { closeEpisode } from "../end/close_study.ts";
 import { closeTrial, holdTrial, takeUp } from "../draft.ts";
 import { evaluate, evaluateGated, judge } from "../run_trial.ts";
@@ -27,7 +27,7 @@ const FINISHED = { state: "completed", failure: null } as const;
 export async function finishTrial(study: Study, draft: Draft): Promise<void> {
   for (;;) {
     const next = nextRung(study, draft.trial);
-    const decision = next === undefined || !isAffordable(study, next)
+    const decision = next === undefined || !isAffordable(study, draft.trial, next)
       ? "stop"
       : decide(study, draft);
     if (next === undefined || decision === "stop") {
@@ -58,9 +58,9 @@ function nextRung({ rungs, spec }: Study, { fidelity }: Trial): string | undefin
 }
 
 /** Whether there is a full evaluation left and the time for a rung. */
-function isAffordable(study: Study, next: string): boolean {
+function isAffordable(study: Study, { actions }: Trial, next: string): boolean {
   return study.fullEvaluations < fullLimit(study) &&
-    estimatePhase(study, next) <= remainingSeconds(study);
+    estimateRung(study, next, actions) <= remainingSeconds(study);
 }
 
 export function fullLimit({ input }: Study): number {
@@ -75,7 +75,7 @@ export async function finishHeld(study: Study, { stop }: Stop): Promise<void> {
     for (let draft = waiting.shift(); draft !== undefined; draft = waiting.shift()) {
       takeUp(study, draft);
       const held = draft;
-      const open = !over && !study.ports.signal.aborted && isAffordable(study, FULL);
+      const open = !over && !study.ports.signal.aborted && isAffordable(study, draft.trial, FULL);
       if (open && decide(study, draft, { last: true }) !== "stop") {
         return () => evaluateHeld(study, held);
       }
@@ -86,7 +86,8 @@ export async function finishHeld(study: Study, { stop }: Stop): Promise<void> {
 }
 
 async function evaluateHeld(study: Study, draft: Draft): Promise<void> {
-  await withinBeyond(study, () => estimatePhase(study, FULL), () => evaluateFull(study, draft));
+  const said = () => estimateRung(study, FULL, draft.trial.actions);
+  await withinBeyond(study, said, () => evaluateFull(study, draft));
   const { trial_id, strategy } = draft.trial;
   const mode = strategy?.origin.mode ?? "exploit";
   await closeEpisode(study, { trial_id, sampler: strategy?.origin.sampler ?? "", mode });

@@ -19,6 +19,7 @@ import { countedSamples } from "../../front/promotion.ts";
 import type { Evaluation, Look, RowsByTask } from "../../ports.ts";
 import { FULL, isDecisive } from "../../schemas/fidelity.ts";
 import { heightOf, isLikelihoodRung, rungNames } from "../../schemas/rungs.ts";
+import { keepPace } from "../budget.ts";
 import { callBackend, endingOf, hintOf, notANumber } from "../draft.ts";
 import { evaluateBeside } from "../beside/same_prompts.ts";
 import { baselineOf, baselineOn, type Draft, type Ending, type Study } from "../study.ts";
@@ -39,7 +40,8 @@ export async function readRung(
   const evaluated = await readParts(study, draft, fidelity, reference);
   draft.parts = undefined;
   if (parts.length > 0) {
-    study.seconds.get(fidelity)?.push(parts.reduce((sum, one) => sum + one, 0));
+    const took = parts.reduce((sum, one) => sum + one, 0);
+    keepPace(study, fidelity, draft.trial.actions, took);
   }
   return evaluated;
 }

@@ -226,7 +226,9 @@ export const ROWS: Record<keyof typeof figures, readonly [readonly object[], obj
       n,
     },
   }))],
-  roofline: [trials],
+  roofline: [
+    trials.map((row, i) => ({ ...row, provenance: i === 2 ? "emulated" : "measured" })),
+  ],
   memory: [["apply", "evaluate"].flatMap((call, s) =>
     Array.from({ length: 12 }, (_, i) => ({
       ...{ trial_id: id(i % 2), call, seconds: Math.floor(i / 2) + 1, gpu_memory_bytes: null },

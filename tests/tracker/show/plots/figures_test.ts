@@ -153,6 +153,22 @@ Deno.test("10,000 rows are drawn as fewer marks, and the figure says so", () => 
   assert.ok(kept.length < 520 && kept.some(({ value }) => value === 99), "a peak is kept");
 });
 
+Deno.test("a time that is emulated is drawn hollow and said, and is not the nearest to a roofline", () => {
+  const row = (provenance: string, i: number) => ({
+    ...{ trial_id: `words/t0${i}`, latency_ms: 5 + i, roofline_ms: 4, provenance },
+  });
+  const drawn = draw("roofline", [row("emulated", 0), row("measured", 1)]);
+  const some = figureText(drawn);
+  assert.match(some, /2 trials, the time of 1 emulated; nearest to its roofline is t01 with 1.5/);
+  assert.match(drawn, /5\.0+ ms, 1\.3 ×, emulated/);
+  assert.match(drawn, /that time ranks nothing/);
+  const none = draw("roofline", [row("measured", 0), row("measured", 1)]);
+  assert.doesNotMatch(none, /emulated|Emulated/);
+  const all = figureText(draw("roofline", [row("emulated", 0)]));
+  assert.match(all, /one trial, the time of 1 emulated\./);
+  assert.doesNotMatch(all, /nearest/);
+});
+
 Deno.test("words that are longer than a line are cut into lines that fit", () => {
   for (const line of wrap(`a ${"x".repeat(90)} b`, 100, 12)) {
     assert.ok(textWidth(line, 12) <= 100, line);
