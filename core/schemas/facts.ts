@@ -185,11 +185,13 @@ export const RuntimeSpeed = z.strictObject({
   runtime: z.string(),
   precision: z.string().describe("of weights and computation, one that the runtime offers"),
   numerics: Numerics.nullable().describe("as it ran; null: it could not be timed"),
-  latency_ms: z.number().nullable().describe("milliseconds per token, a median; null: see reason"),
+  latency_ms: z.number().nullable().describe(
+    "milliseconds per token, a median of the fastest session; null: see reason",
+  ),
   standard_error: z.number().nullable(),
   passes: z.int(),
   sessions: z.int().optional().describe(
-    "that the passes are of, in turn with those of other runtimes; absent: one",
+    "that were timed, in turn with those of other runtimes; absent: one",
   ),
   bytes_read: z.int().nullable().describe("that a generated token reads, as the runtime holds it"),
   busy_cores: z.number().optional().describe(

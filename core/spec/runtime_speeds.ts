@@ -33,40 +33,60 @@ function errorOf({ standard_error, busy_cores, latency_ms }: RuntimeSpeed): numb
   return Math.hypot(standard_error ?? 0, busy);
 }
 
-/** Runtimes than which none is surely faster with the original; none where the timings decide nothing. */
-export function unbeaten(facts: Pick<Facts, "runtimes">): string[] {
-  const timed = (facts.runtimes ?? []).filter(({ latency_ms }) => latency_ms !== null)
+/** Timings than which none is surely faster, by the error of each; the fastest first. */
+function nearFastest(
+  { runtimes = [] }: Pick<Facts, "runtimes">,
+  error: (one: RuntimeSpeed) => number,
+): RuntimeSpeed[] {
+  const timed = runtimes.filter(({ latency_ms }) => latency_ms !== null)
     .sort((a, b) => a.latency_ms! - b.latency_ms!);
   const [first] = timed;
-  if (first === undefined || isDisturbed(facts)) return [];
-  const near = timed.filter((one) =>
-    one.latency_ms! - first.latency_ms! <= Z95 * Math.hypot(errorOf(one), errorOf(first))
+  if (first === undefined) return [];
+  return timed.filter((one) =>
+    one.latency_ms! - first.latency_ms! <= Z95 * Math.hypot(error(one), error(first))
   );
-  return [...new Set(near.map(({ runtime }) => runtime))];
 }
 
-/** Runtimes that another timing in turn may tell apart; empty: nothing is left to decide. */
-export function toTimeAgain(facts: Pick<Facts, "runtimes">): string[] {
-  const rivals = isDisturbed(facts)
-    ? fastestFirst(facts).map(({ runtime }) => runtime)
-    : unbeaten(facts);
-  return rivals.length < 2 ? [] : rivals;
+const namesOf = (rows: readonly Pick<RuntimeSpeed, "runtime">[]) => [
+  ...new Set(rows.map(({ runtime }) => runtime)),
+];
+
+/** Runtimes than which none is surely faster with the original; none where the timings decide nothing. */
+export function unbeaten(facts: Pick<Facts, "runtimes">): string[] {
+  return isDisturbed(facts) ? [] : namesOf(nearFastest(facts, errorOf));
 }
 
-/** Two timings of one runtime as one: sessions may differ by more than the passes of each do. */
-export function pooledSpeed(a: RuntimeSpeed, b: RuntimeSpeed): RuntimeSpeed {
-  if (a.latency_ms === null || b.latency_ms === null) return a.latency_ms === null ? a : b;
-  const passes = a.passes + b.passes;
-  const [own, other] = [a.passes / passes, b.passes / passes];
-  const within = Math.hypot(own * (a.standard_error ?? 0), other * (b.standard_error ?? 0));
-  const between = Math.abs(a.latency_ms - b.latency_ms) * Math.sqrt(own * other);
+/** What one session alone may be off, as a share of it: other work may go unnoticed by its passes. */
+const SINGLE_SHARE = 0.15;
+
+function singleError(one: RuntimeSpeed): number {
+  const alone = (one.sessions ?? 1) === 1 ? SINGLE_SHARE * one.latency_ms! : 0;
+  return Math.hypot(errorOf(one), alone);
+}
+
+/** What another timing in turn may tell apart; empty: no choice between runtimes is left. */
+export function toTimeAgain(
+  facts: Pick<Facts, "runtimes">,
+): Pick<RuntimeSpeed, "runtime" | "precision">[] {
+  const rivals = isDisturbed(facts) ? fastestFirst(facts) : nearFastest(facts, singleError);
+  return namesOf(rivals).length < 2 ? [] : rivals;
+}
+
+/**
+ * Sessions of one runtime as one timing: that of the fastest, since other work only lengthens a session
+ * and one that it disturbed shall decide nothing. Its error is at least how far the next one is off.
+ */
+export function ofSessions(sessions: readonly RuntimeSpeed[]): RuntimeSpeed {
+  const timed = sessions.filter(({ latency_ms }) => latency_ms !== null)
+    .sort((a, b) => a.latency_ms! - b.latency_ms!);
+  const [first, second] = timed;
+  if (first === undefined) return sessions.at(-1)!;
+  if (second === undefined) return first;
+  const apart = second.latency_ms! - first.latency_ms!;
   return {
-    ...a,
-    ...(b.busy_cores === undefined ? {} : { busy_cores: b.busy_cores }),
-    latency_ms: own * a.latency_ms + other * b.latency_ms,
-    standard_error: Math.max(within, between),
-    passes,
-    sessions: (a.sessions ?? 1) + (b.sessions ?? 1),
+    ...first,
+    standard_error: Math.max(first.standard_error ?? 0, apart),
+    sessions: timed.length,
   };
 }
 

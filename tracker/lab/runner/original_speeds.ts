@@ -4,8 +4,7 @@ import { z } from "zod";
 import {
   type Artifact,
   type Facts,
-  fastestFirst,
-  pooledSpeed,
+  ofSessions,
   type RunRequest,
   type Runtime,
   RuntimeSpeed,
@@ -78,25 +77,23 @@ export async function originalSpeeds(original: Original): Promise<Pick<Facts, "r
   return { runtimes: found };
 }
 
-/** Each once; then the fastest in turn, each in its best precision, until they are told apart. */
+/** Each once; then those near the fastest in turn, until the runtimes are told apart. */
 async function timedInTurn(
   ways: readonly Way[],
   time: (way: Way) => Promise<RuntimeSpeed>,
 ): Promise<RuntimeSpeed[]> {
-  const found: RuntimeSpeed[] = [];
-  for (const way of ways) found.push(await time(way));
+  const sessions: RuntimeSpeed[][] = [];
+  for (const way of ways) sessions.push([await time(way)]);
   for (let round = 1; round < ROUNDS; round++) {
-    const rivals = toTimeAgain({ runtimes: found });
-    if (rivals.length === 0) break;
-    for (const { runtime, precision } of fastestFirst({ runtimes: found })) {
-      if (!rivals.includes(runtime)) continue;
+    const rivals = toTimeAgain({ runtimes: sessions.map(ofSessions) });
+    for (const { runtime, precision } of rivals) {
       const at = ways.findIndex((one) =>
         one.runtime.name === runtime && one.precision === precision
       );
-      found[at] = pooledSpeed(found[at]!, await time(ways[at]!));
+      sessions[at]!.push(await time(ways[at]!));
     }
   }
-  return found;
+  return sessions.map(ofSessions);
 }
 
 async function readSpeeds(directory: string): Promise<RuntimeSpeed[]> {
