@@ -12,8 +12,11 @@ export type Role = "q" | "k" | "v" | "qkv" | "o" | "gate" | "up" | "down";
 const OTHER_BLOCKS: Readonly<Record<string, readonly Role[]>> = {
   BloomForCausalLM: ["qkv", "o", "up", "down"],
   GPT2LMHeadModel: ["qkv", "o", "up", "down"],
+  GPTBigCodeForCausalLM: ["qkv", "o", "up", "down"],
   GPTNeoXForCausalLM: ["qkv", "o", "up", "down"],
   Phi3ForCausalLM: ["o", "qkv", "up", "down"],
+  GlmForCausalLM: ["q", "k", "v", "o", "up", "down"],
+  Glm4ForCausalLM: ["q", "k", "v", "o", "up", "down"],
   ArceeForCausalLM: ["q", "k", "v", "o", "up", "down"],
   NemotronForCausalLM: ["q", "k", "v", "o", "up", "down"],
   PhiForCausalLM: ["q", "k", "v", "o", "up", "down"],
@@ -24,7 +27,7 @@ const USUAL_BLOCK: readonly Role[] = [...ATTENTION, "gate", "up", "down"];
 /** Of whose mixtures each block has an expert that every token is sent to, besides. */
 const SHARED_EXPERT = "Qwen2MoeForCausalLM";
 /** Whose `up` holds the gate too. */
-const GATED_UP = "Phi3ForCausalLM";
+const GATED_UP = ["Phi3ForCausalLM", "GlmForCausalLM", "Glm4ForCausalLM"];
 
 /** Layers by their place among n. `spread`: the first and last eighth, every third between. */
 type Place = "first_two" | "first_four" | "first_eighth" | "first_sixteenth" | "middle" | "spread";
@@ -226,7 +229,7 @@ export function blockTensors(facts: Facts): BlockTensor[] {
     qkv: [(heads + 2 * kv_heads) * width, hidden],
     o: [hidden, heads * width],
     gate: [wide, hidden],
-    up: [architecture === GATED_UP ? 2 * wide : wide, hidden],
+    up: [GATED_UP.includes(architecture) ? 2 * wide : wide, hidden],
     down: [hidden, wide],
   };
   const tensor = (role: Role): BlockTensor => {

@@ -43,6 +43,14 @@ const WRITTEN = [
   "Qwen2MoeForCausalLM",
   "Qwen3MoeForCausalLM",
   "OlmoeForCausalLM",
+  "Olmo3ForCausalLM",
+  "Cohere2ForCausalLM",
+  "GlmForCausalLM",
+  "Glm4ForCausalLM",
+  "Exaone4ForCausalLM",
+  "HunYuanDenseV1ForCausalLM",
+  "GPTBigCodeForCausalLM",
+  "Lfm2ForCausalLM",
 ];
 
 /** Whether a GGUF file of the model is written. */

@@ -84,9 +84,11 @@ OTHERWISE: dict[str, dict[str, Any]] = {
     },
     "SmolLM3ForCausalLM": {"num_hidden_layers": 5, "pad_token_id": 0},
     "Phi3ForCausalLM": {
-        "pad_token_id": 0, "sliding_window": 256,
+        "pad_token_id": 0, "sliding_window": 256, "original_max_position_embeddings": 32,
         "rope_parameters": {
-            "rope_type": "default", "rope_theta": 1e4, "partial_rotary_factor": 0.5,
+            "rope_type": "longrope", "rope_theta": 1e4, "partial_rotary_factor": 0.5,
+            "short_factor": [1.0, 1.1, 1.2, 1.3], "long_factor": [1.0, 2.0, 5.0, 8.0],
+            "original_max_position_embeddings": 32,
         },
     },
     "GemmaForCausalLM": {"hidden_act": "gelu_pytorch_tanh", "tie_word_embeddings": True},
@@ -114,7 +116,13 @@ OTHERWISE: dict[str, dict[str, Any]] = {
     "NemotronForCausalLM": {
         "rope_parameters": HALF_ROTATED,
     },
-    "SeedOssForCausalLM": {"attention_bias": True},
+    "SeedOssForCausalLM": {
+        "attention_bias": True,
+        "rope_parameters": {
+            "rope_type": "yarn", "rope_theta": 1e4, "factor": 4.0,
+            "original_max_position_embeddings": 64, "beta_fast": 16.0,
+        },
+    },
     "OlmoForCausalLM": {"pad_token_id": 0, "clip_qkv": 2.0},
     "MixtralForCausalLM": {"num_local_experts": 4, "num_experts_per_tok": 2},
     "Qwen2MoeForCausalLM": {
@@ -127,6 +135,43 @@ OTHERWISE: dict[str, dict[str, Any]] = {
     },
     "OlmoeForCausalLM": {
         "num_experts": 4, "num_experts_per_tok": 2, "pad_token_id": 0, "num_key_value_heads": 4,
+    },
+    "Olmo3ForCausalLM": {
+        "num_hidden_layers": 5, "sliding_window": 8, "pad_token_id": 0,
+        "rope_parameters": {
+            "sliding_attention": {"rope_type": "default", "rope_theta": 2e3},
+            "full_attention": {
+                "rope_type": "yarn", "factor": 8.0, "rope_theta": 2e3,
+                "original_max_position_embeddings": 32, "attention_factor": 1.3,
+            },
+        },
+    },
+    "Cohere2ForCausalLM": {
+        "num_hidden_layers": 5, "sliding_window": 8, "logit_scale": 0.25, "pad_token_id": 0,
+        "tie_word_embeddings": True,
+    },
+    "GlmForCausalLM": {"attention_bias": True, "pad_token_id": 0},
+    "Glm4ForCausalLM": {"attention_bias": True, "pad_token_id": 0, "head_dim": 32},
+    "Exaone4ForCausalLM": {
+        "layer_types": ["full_attention"] * 2,
+        "rope_parameters": {
+            "rope_type": "llama3", "rope_theta": 1e4, "factor": 16.0, "low_freq_factor": 1.0,
+            "high_freq_factor": 4.0, "original_max_position_embeddings": 64,
+        },
+    },
+    "HunYuanDenseV1ForCausalLM": {
+        "pad_token_id": 0,
+        "rope_parameters": {
+            "rope_type": "dynamic", "rope_theta": 1e4, "alpha": 1000.0, "factor": 1.0,
+        },
+    },
+    "GPTBigCodeForCausalLM": {
+        "n_embd": 64, "n_layer": 2, "n_head": 4, "n_positions": 256, "tie_word_embeddings": True,
+        "num_key_value_heads": 1,
+    },
+    "Lfm2ForCausalLM": {
+        "layer_types": ["conv", "full_attention", "conv"], "num_hidden_layers": 3,
+        "block_multiple_of": 32, "pad_token_id": 0, "tie_word_embeddings": True,
     },
 }  # fmt: skip
 """What these have that no other architecture has, and no default leaves idle."""

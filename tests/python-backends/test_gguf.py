@@ -224,7 +224,13 @@ def test_layout_refuses_what_llama_cpp_computes_otherwise() -> None:
     for changes, why in (
         ({"architectures": ["OPTForCausalLM"]}, "OPTForCausalLM"),
         ({"hidden_act": "gelu"}, "gelu"),
-        ({"rope_parameters": {"rope_type": "yarn", "rope_theta": 1e4}}, "yarn"),
+        (
+            {
+                "architectures": ["GraniteForCausalLM"],
+                "rope_parameters": {"rope_type": "yarn", "rope_theta": 1e4},
+            },
+            "yarn, not one of default, linear",
+        ),
         (
             {"architectures": ["Qwen2ForCausalLM"], "rope_parameters": {"rope_type": "llama3"}},
             "llama3",
@@ -285,8 +291,8 @@ def test_layout_refuses_what_llama_cpp_computes_otherwise() -> None:
 
 def test_a_gelu_by_the_error_function_is_written_with_a_note() -> None:
     pythia = {"architectures": ["GPTNeoXForCausalLM"], "hidden_act": "gelu", "rotary_pct": 0.25}
-    assert "error function" in str(GgufLayout(config(**pythia)).note)
-    assert GgufLayout(config(**{**pythia, "hidden_act": "gelu_new"})).note is None
+    assert "error function" in str(GgufLayout(config(**pythia)).notes)
+    assert GgufLayout(config(**{**pythia, "hidden_act": "gelu_new"})).notes == []
 
 
 def test_configs_as_the_hub_has_them_are_read() -> None:
@@ -302,16 +308,16 @@ def test_configs_as_the_hub_has_them_are_read() -> None:
         "n_positions": 256, "n_inner": None, "vocab_size": 320, "activation_function": "gelu_new",
     }  # fmt: skip
     layout = GgufLayout(gpt2)
-    assert (layout.head_dim, layout.layers, layout.note) == (16, 3, None)
+    assert (layout.head_dim, layout.layers, layout.notes) == (16, 3, [])
     names = ("h.2.attn.c_attn.weight", "transformer.h.2.attn.c_attn.weight")
     assert {layout.name(name) for name in names} == {"blk.2.attn_qkv.weight"}
     old = config(architectures=["GPTNeoXForCausalLM"], hidden_act="gelu", rotary_emb_base=5000)
     del old["rope_parameters"]
-    assert GgufLayout(old).rope["rope_theta"] == 5000
+    assert GgufLayout(old).rope.theta == 5000
     gemma1 = {"architectures": ["GemmaForCausalLM"], "hidden_act": "gelu"}
-    assert "error function" in str(GgufLayout(config(**gemma1)).note)
+    assert "error function" in str(GgufLayout(config(**gemma1)).notes)
     tanh = {**gemma1, "hidden_activation": "gelu_pytorch_tanh"}
-    assert GgufLayout(config(**tanh)).note is None
+    assert GgufLayout(config(**tanh)).notes == []
     with pytest.raises(CallFailure, match=r"config\.json says no hidden_size and no vocab_size"):
         GgufLayout(
             {
@@ -333,11 +339,11 @@ def test_rope_factors_are_those_of_transformers() -> None:
     }  # fmt: skip
     given = config(rope_parameters=rope, head_dim=16)
     inverse, _ = ROPE_INIT_FUNCTIONS["llama3"](LlamaConfig(**given), torch.device("cpu"))
-    factors = GgufLayout(given).rope_factors()
-    assert factors is not None and factors.min() == 1 and factors.max() == 8
+    factors = GgufLayout(given).rope.tensors()["rope_freqs.weight"]
+    assert factors.min() == 1 and factors.max() == 8
     plain = 500_000.0 ** -(np.arange(0, 16, 2) / 16)
     np.testing.assert_allclose(plain / factors, inverse.numpy(), rtol=1e-5)
-    assert GgufLayout(config()).rope_factors() is None
+    assert GgufLayout(config()).rope.tensors() == {}
 
 
 def byte_level(**changes: Any) -> dict[str, Any]:

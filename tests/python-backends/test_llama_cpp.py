@@ -87,6 +87,23 @@ def test_logits_of_other_architectures(architecture: str) -> None:
     assert 0 < found["default_kl"] <= 5e-3
 
 
+def test_short_factors_turn_a_context_that_is_no_longer_than_the_first(tmp_path: Path) -> None:
+    """Of Phi-3's two rows of factors the fixture's text needs the long one."""
+    directory = shutil.copytree(four_bit_model("Phi3ForCausalLM"), tmp_path / "short")
+    config = json.loads((directory / "config.json").read_text())
+    config["max_position_embeddings"], first = 4096, {"original_max_position_embeddings": 1024}
+    config |= {
+        **first,
+        "sliding_window": None,
+        "rope_parameters": config["rope_parameters"] | first,
+    }
+    (directory / "config.json").write_text(json.dumps(config))
+    found = proof(directory, logits_path(directory))
+    assert found["strict_kl"] <= 1e-6 and found["strict_max_difference"] <= 1e-3
+    [note] = [note for note in written(directory)[1]["notes"] if "long factors" in note]
+    assert "context is of more than 1024 tokens" in note
+
+
 def test_floats_run_as_float16() -> None:
     found = proof(random_llama(0), logits_path(random_llama(0)))
     assert found["strict_kl"] <= 1e-6 and found["default_kl"] <= 1e-4

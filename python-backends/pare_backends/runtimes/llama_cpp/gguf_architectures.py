@@ -7,14 +7,13 @@ in that order. Gemma's norms multiply by one more than they store, in llama.cpp 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from gguf import MODEL_ARCH, GGUFWriter
 
-Config = Mapping[str, Any]
+from pare_backends.runtimes.llama_cpp import gguf_own_keys as own
+from pare_backends.runtimes.llama_cpp.gguf_own_keys import Config
 
 
 def _no_keys(writer: GGUFWriter, config: Config) -> None:
@@ -31,16 +30,20 @@ class Architecture:
 
     kind: MODEL_ARCH
     neighbours: bool = False  # whether it rotates neighbouring features
-    ropes: tuple[str, ...] = ("default", "linear")  # types that it computes as transformers does
+    ropes: tuple[str, ...] = ("default", "linear")  # types that it computes as transformers does;
+    # none: it rotates nothing
     activations: tuple[str, ...] = ("silu",)  # names of what it computes, its own first
     activation_key: str = "hidden_act"  # where a config says it
     norm_key: str = "rms_norm_eps"  # a config's epsilon of its norms
+    rotated: float = 1.0  # the share of a head that it rotates where a config does not say
     centred: bool = False  # whether its norms subtract a mean
     own_keys: Mapping[str, str] = field(default_factory=dict)  # other names for the usual keys
     turned: tuple[str, ...] = ()  # endings of matrices that lie as (in, out) in the checkpoint
     fused: str | None = None  # a layer with each head's query, key and value behind each other
     norm_shift: float = 0.0  # what its norms multiply by beyond what they store
     window_period: int | None = None  # of so many layers the last sees all; None: every layer does
+    kv_heads: int | None = None  # heads of keys where a config does not say
+    width: Callable[[Config], int] = own.usual_width  # of the features between a block's matrices
     write_keys: Callable[[GGUFWriter, Config], None] = _no_keys
     why_not: Callable[[Config], str | None] = _nothing_else  # what it computes otherwise
 
@@ -49,195 +52,46 @@ TANH_GELU = ("gelu_pytorch_tanh", "gelu_new", "gelu_fast")
 """transformers' names of the gelu by a tanh, which llama.cpp reads out of a table of float16."""
 
 
-def _granite_keys(writer: GGUFWriter, config: Config) -> None:
-    writer.add_attention_scale(float(config["attention_multiplier"]))
-    writer.add_embedding_scale(float(config["embedding_multiplier"]))
-    writer.add_residual_scale(float(config["residual_multiplier"]))
-    writer.add_logit_scale(float(config["logits_scaling"]))
-
-
-def _gemma2_keys(writer: GGUFWriter, config: Config) -> None:
-    writer.add_sliding_window(int(config["sliding_window"]))
-    writer.add_attn_logit_softcapping(float(config["attn_logit_softcapping"]))
-    writer.add_final_logit_softcapping(float(config["final_logit_softcapping"]))
-
-
-def _gemma3_keys(writer: GGUFWriter, config: Config) -> None:
-    writer.add_sliding_window(int(config["sliding_window"]))
-    local = (config.get("rope_parameters") or {}).get("sliding_attention") or {}
-    base = local.get("rope_theta") or config.get("rope_local_base_freq") or 10_000.0
-    writer.add_rope_freq_base_swa(float(base))
-    if config.get("final_logit_softcapping"):
-        writer.add_final_logit_softcapping(float(config["final_logit_softcapping"]))
-
-
-def _gemma_scale(layers_27b: int) -> Callable[[Config], str | None]:
-    """What of Gemma's attention llama.cpp takes for granted, by the count of layers."""
-
-    def why_not(config: Config) -> str | None:
-        head = int(config["head_dim"])
-        wide = int(config["num_hidden_layers"]) == layers_27b
-        scale = int(config["hidden_size"]) // int(config["num_attention_heads"]) if wide else head
-        asked = config.get("query_pre_attn_scalar", head)
-        if asked != scale:
-            return f"its query_pre_attn_scalar is {asked}, llama.cpp takes {scale}"
-        if config.get("use_bidirectional_attention"):
-            return "its use_bidirectional_attention is true, llama.cpp's is causal"
-        return None
-
-    return why_not
-
-
-def _gemma2_why_not(config: Config) -> str | None:
-    for cap in ("attn_logit_softcapping", "final_logit_softcapping"):
-        if not config.get(cap):
-            return f"it has no {cap}, llama.cpp caps them always"
-    if not config.get("tie_word_embeddings", True):
-        return "its head is not its embedding, llama.cpp takes that"
-    return _gemma_scale(46)(config)
-
-
-def _gemma3_why_not(config: Config) -> str | None:
-    if config.get("attn_logit_softcapping"):
-        return "it has an attn_logit_softcapping, llama.cpp has none"
-    return _gemma_scale(62)(config)
-
-
-def _olmo2_why_not(config: Config) -> str | None:
-    tied = config.get("tie_word_embeddings", False)
-    return "its head is its embedding, llama.cpp wants one of its own" if tied else None
-
-
-def _experts(config: Config) -> int:
-    return int(config.get("num_local_experts") or config["num_experts"])
-
-
-def _mixture_keys(writer: GGUFWriter, config: Config) -> None:
-    writer.add_expert_count(_experts(config))
-    writer.add_expert_used_count(int(config["num_experts_per_tok"]))
-    if config.get("moe_intermediate_size"):
-        writer.add_expert_feed_forward_length(int(config["moe_intermediate_size"]))
-    if config.get("shared_expert_intermediate_size"):
-        shared = int(config["shared_expert_intermediate_size"])
-        writer.add_expert_shared_feed_forward_length(shared)
-
-
-def _mixture_why_not(normalized: bool) -> Callable[[Config], str | None]:
-    """What of a mixture llama.cpp takes for granted: whether the weights of a token's experts are
-    made to sum to one, and that every layer is a mixture."""
-
-    def why_not(config: Config) -> str | None:
-        asked = bool(config.get("norm_topk_prob", False))
-        if asked != normalized:
-            words = "makes" if normalized else "does not make"
-            return (
-                f"its norm_topk_prob is {json.dumps(asked)}, llama.cpp {words} the weights of"
-                " experts sum to one"
-            )
-        if int(config.get("decoder_sparse_step") or 1) != 1 or config.get("mlp_only_layers"):
-            return "some of its layers are no mixture, llama.cpp takes that all are"
-        if config.get("clip_qkv") is not None:
-            return f"its clip_qkv is {config['clip_qkv']}, llama.cpp clips nothing"
-        return None
-
-    return why_not
-
-
-def _olmoe_why_not(config: Config) -> str | None:
-    heads, kv_heads = config["num_attention_heads"], config.get("num_key_value_heads")
-    if kv_heads not in (None, heads):
-        return f"its {heads} heads share {kv_heads} keys, llama.cpp's olmoe has a key for each"
-    return _mixture_why_not(False)(config)
-
-
-def _phi3_keys(writer: GGUFWriter, config: Config) -> None:
-    # Without it llama.cpp takes a window that the first of these models had.
-    writer.add_sliding_window(int(config["max_position_embeddings"]))
-
-
-NO_ROPE_PERIOD = 4
-"""llama.cpp rotates all but every fourth layer of SmolLM3."""
-
-
-def _smollm3_why_not(config: Config) -> str | None:
-    count = int(config["num_hidden_layers"])
-    period = int(config.get("no_rope_layer_interval") or NO_ROPE_PERIOD)
-    rotated = config.get("no_rope_layers") or [int((i + 1) % period != 0) for i in range(count)]
-    if list(rotated[:count]) == [int((i + 1) % NO_ROPE_PERIOD != 0) for i in range(count)]:
-        return None
-    return f"its no_rope_layers leave out others than every {NO_ROPE_PERIOD}th, as llama.cpp does"
-
-
-def _parallel_keys(writer: GGUFWriter, config: Config) -> None:
-    writer.add_parallel_residual(bool(config.get("use_parallel_residual", False)))
-
-
-def _neox_keys(writer: GGUFWriter, config: Config) -> None:
-    writer.add_parallel_residual(bool(config.get("use_parallel_residual", True)))
-
-
-def _gpt2_why_not(config: Config) -> str | None:
-    for key, taken in (
-        ("scale_attn_weights", True),
-        ("scale_attn_by_inverse_layer_idx", False),
-        ("add_cross_attention", False),
-    ):
-        if bool(config.get(key, taken)) != taken:
-            return f"its {key} is {json.dumps(config[key])}, llama.cpp takes {json.dumps(taken)}"
-    return None
-
-
-def _bloom_why_not(config: Config) -> str | None:
-    if config.get("apply_residual_connection_post_layernorm"):
-        return "its residuals are of what a norm gives, llama.cpp's of what it takes"
-    return None
-
-
-def _no_head_norms(config: Config) -> str | None:
-    for key in ("qk_layernorm", "use_qk_norm"):
-        if config.get(key):
-            return f"its {key} is true, llama.cpp normalizes no heads of it"
-    return None
-
-
-def _cohere_keys(writer: GGUFWriter, config: Config) -> None:
-    writer.add_logit_scale(float(config["logit_scale"]))
-
-
-def _olmo_keys(writer: GGUFWriter, config: Config) -> None:
-    if config.get("clip_qkv") is not None:
-        writer.add_clamp_kqv(float(config["clip_qkv"]))
-
-
-LLAMA = Architecture(MODEL_ARCH.LLAMA, True, ("default", "linear", "llama3"))
+GPT2_KEYS = {
+    "hidden_size": "n_embd",
+    "num_hidden_layers": "n_layer",
+    "intermediate_size": "n_inner",
+    "num_attention_heads": "n_head",
+    "max_position_embeddings": "n_positions",
+}
+STRETCHED = ("default", "linear", "yarn")
+ALL_ROPES = (*STRETCHED, "llama3")
+LLAMA = Architecture(MODEL_ARCH.LLAMA, True, ALL_ROPES)
 ARCHITECTURES = {
     "LlamaForCausalLM": LLAMA,
     "MistralForCausalLM": LLAMA,
-    "Qwen2ForCausalLM": Architecture(MODEL_ARCH.QWEN2),
-    "Qwen3ForCausalLM": Architecture(MODEL_ARCH.QWEN3),
-    "GraniteForCausalLM": Architecture(MODEL_ARCH.GRANITE, True, write_keys=_granite_keys),
+    "Qwen2ForCausalLM": Architecture(MODEL_ARCH.QWEN2, ropes=STRETCHED),
+    "Qwen3ForCausalLM": Architecture(MODEL_ARCH.QWEN3, ropes=STRETCHED),
+    "GraniteForCausalLM": Architecture(MODEL_ARCH.GRANITE, True, write_keys=own.granite_keys),
     "Gemma2ForCausalLM": Architecture(
         MODEL_ARCH.GEMMA2,
         ropes=("default",),
         activations=TANH_GELU,
         norm_shift=1.0,
         window_period=2,
-        write_keys=_gemma2_keys,
-        why_not=_gemma2_why_not,
+        write_keys=own.gemma2_keys,
+        why_not=own.gemma2_why_not,
     ),
     "Gemma3ForCausalLM": Architecture(
         MODEL_ARCH.GEMMA3,
         activations=TANH_GELU,
         norm_shift=1.0,
         window_period=6,
-        write_keys=_gemma3_keys,
-        why_not=_gemma3_why_not,
+        write_keys=own.gemma3_keys,
+        why_not=own.gemma3_why_not,
     ),
-    "Olmo2ForCausalLM": Architecture(MODEL_ARCH.OLMO2, why_not=_olmo2_why_not),
+    "Olmo2ForCausalLM": Architecture(MODEL_ARCH.OLMO2, why_not=own.olmo2_why_not),
     "SmolLM3ForCausalLM": Architecture(
-        MODEL_ARCH.SMOLLM3, True, ("default",), why_not=_smollm3_why_not
+        MODEL_ARCH.SMOLLM3, True, STRETCHED, why_not=own.smollm3_why_not
     ),
-    "Phi3ForCausalLM": Architecture(MODEL_ARCH.PHI3, ropes=("default",), write_keys=_phi3_keys),
+    "Phi3ForCausalLM": Architecture(
+        MODEL_ARCH.PHI3, ropes=("default", "longrope"), write_keys=own.phi3_keys
+    ),
     "GemmaForCausalLM": Architecture(
         MODEL_ARCH.GEMMA, activations=(*TANH_GELU, "gelu"), norm_shift=1.0
     ),
@@ -248,25 +102,20 @@ ARCHITECTURES = {
         activation_key="activation_function",
         norm_key="layer_norm_epsilon",
         centred=True,
-        own_keys={
-            "hidden_size": "n_embd",
-            "num_hidden_layers": "n_layer",
-            "intermediate_size": "n_inner",
-            "num_attention_heads": "n_head",
-            "max_position_embeddings": "n_positions",
-        },
+        own_keys=GPT2_KEYS,
         turned=(".c_attn.weight", ".c_proj.weight", ".c_fc.weight"),
-        why_not=_gpt2_why_not,
+        why_not=own.gpt2_why_not,
     ),
     "GPTNeoXForCausalLM": Architecture(
         MODEL_ARCH.GPTNEOX,
+        rotated=0.25,
         ropes=("default", "linear"),
         activations=("gelu", *TANH_GELU),
         norm_key="layer_norm_eps",
         centred=True,
         own_keys={"rope_theta": "rotary_emb_base", "partial_rotary_factor": "rotary_pct"},
         fused="query_key_value",
-        write_keys=_neox_keys,
+        write_keys=own.neox_keys,
     ),
     "Starcoder2ForCausalLM": Architecture(
         MODEL_ARCH.STARCODER2,
@@ -276,27 +125,29 @@ ARCHITECTURES = {
     ),
     "StableLmForCausalLM": Architecture(
         MODEL_ARCH.STABLELM,
+        rotated=0.25,
         norm_key="layer_norm_eps",
         centred=True,
-        write_keys=_parallel_keys,
-        why_not=_no_head_norms,
+        write_keys=own.parallel_keys,
+        why_not=own.no_head_norms,
     ),
     "PhiForCausalLM": Architecture(
         MODEL_ARCH.PHI2,
+        rotated=0.5,
         activations=TANH_GELU,
         norm_key="layer_norm_eps",
         centred=True,
-        why_not=_no_head_norms,
+        why_not=own.no_head_norms,
     ),
     "CohereForCausalLM": Architecture(
         MODEL_ARCH.COMMAND_R,
         norm_key="layer_norm_eps",
         centred=True,
-        write_keys=_cohere_keys,
-        why_not=_no_head_norms,
+        write_keys=own.cohere_keys,
+        why_not=own.no_head_norms,
     ),
     "OlmoForCausalLM": Architecture(
-        MODEL_ARCH.OLMO, True, norm_key="layer_norm_eps", centred=True, write_keys=_olmo_keys
+        MODEL_ARCH.OLMO, True, norm_key="layer_norm_eps", centred=True, write_keys=own.olmo_keys
     ),
     "BloomForCausalLM": Architecture(
         MODEL_ARCH.BLOOM,
@@ -310,31 +161,82 @@ ARCHITECTURES = {
             "num_attention_heads": "n_head",
         },
         fused="query_key_value",
-        why_not=_bloom_why_not,
+        why_not=own.bloom_why_not,
     ),
     "NemotronForCausalLM": Architecture(
         MODEL_ARCH.NEMOTRON,
+        rotated=0.5,
         activations=("relu2",),
         norm_key="norm_eps",
         centred=True,
         norm_shift=1.0,
     ),
-    "ArceeForCausalLM": Architecture(
-        MODEL_ARCH.ARCEE, True, ("default", "linear", "llama3"), activations=("relu2",)
-    ),
-    "SeedOssForCausalLM": Architecture(MODEL_ARCH.SEED_OSS),
-    "Ernie4_5ForCausalLM": Architecture(MODEL_ARCH.ERNIE4_5),
+    "ArceeForCausalLM": Architecture(MODEL_ARCH.ARCEE, True, ALL_ROPES, activations=("relu2",)),
+    "SeedOssForCausalLM": Architecture(MODEL_ARCH.SEED_OSS, ropes=STRETCHED),
+    "Ernie4_5ForCausalLM": Architecture(MODEL_ARCH.ERNIE4_5, ropes=STRETCHED),
     "MixtralForCausalLM": Architecture(
-        MODEL_ARCH.LLAMA, True, ("default", "linear", "llama3"), write_keys=_mixture_keys
+        MODEL_ARCH.LLAMA, True, ALL_ROPES, write_keys=own.mixture_keys
     ),
     "Qwen2MoeForCausalLM": Architecture(
-        MODEL_ARCH.QWEN2MOE, write_keys=_mixture_keys, why_not=_mixture_why_not(False)
+        MODEL_ARCH.QWEN2MOE,
+        ropes=STRETCHED,
+        write_keys=own.mixture_keys,
+        why_not=own.mixture_why_not(False),
     ),
     "Qwen3MoeForCausalLM": Architecture(
-        MODEL_ARCH.QWEN3MOE, write_keys=_mixture_keys, why_not=_mixture_why_not(True)
+        MODEL_ARCH.QWEN3MOE,
+        ropes=STRETCHED,
+        write_keys=own.mixture_keys,
+        why_not=own.mixture_why_not(True),
     ),
     "OlmoeForCausalLM": Architecture(
-        MODEL_ARCH.OLMOE, write_keys=_mixture_keys, why_not=_olmoe_why_not
+        MODEL_ARCH.OLMOE, write_keys=own.mixture_keys, why_not=own.olmoe_why_not
+    ),
+    "Olmo3ForCausalLM": Architecture(
+        MODEL_ARCH.OLMO2,
+        ropes=("default", "yarn"),
+        window_period=4,
+        write_keys=own.window_keys,
+        why_not=own.olmo2_why_not,
+    ),
+    "Cohere2ForCausalLM": Architecture(
+        MODEL_ARCH.COHERE2,
+        ropes=("default",),
+        norm_key="layer_norm_eps",
+        centred=True,
+        window_period=4,
+        write_keys=own.cohere2_keys,
+        why_not=own.cohere2_why_not,
+    ),
+    "GlmForCausalLM": Architecture(
+        MODEL_ARCH.CHATGLM, ropes=("default",), rotated=0.5, why_not=own.glm_why_not
+    ),
+    "Glm4ForCausalLM": Architecture(MODEL_ARCH.GLM4, ropes=("default",), rotated=0.5),
+    "Exaone4ForCausalLM": Architecture(
+        MODEL_ARCH.EXAONE4, ropes=("default", "llama3"), why_not=own.exaone4_why_not
+    ),
+    "HunYuanDenseV1ForCausalLM": Architecture(
+        MODEL_ARCH.HUNYUAN_DENSE, ropes=("default", "dynamic")
+    ),
+    "GPTBigCodeForCausalLM": Architecture(
+        MODEL_ARCH.STARCODER,
+        ropes=(),
+        activations=TANH_GELU,
+        activation_key="activation_function",
+        norm_key="layer_norm_epsilon",
+        centred=True,
+        own_keys=GPT2_KEYS,
+        kv_heads=1,
+        why_not=own.bigcode_why_not,
+    ),
+    "Lfm2ForCausalLM": Architecture(
+        MODEL_ARCH.LFM2,
+        ropes=("default",),
+        norm_key="norm_eps",
+        own_keys={"intermediate_size": "block_ff_dim"},
+        width=own.lfm2_width,
+        write_keys=own.lfm2_keys,
+        why_not=own.lfm2_why_not,
     ),
 }
 
@@ -344,10 +246,11 @@ def why_no_windows(architecture: Architecture, config: Config) -> str | None:
     window = config.get("sliding_window")
     if not config.get("use_sliding_window", True):
         window = None
-    if window is not None and int(window) >= int(config["max_position_embeddings"]):
+    period = architecture.window_period
+    longest = int(config.get("max_position_embeddings") or 0)
+    if period is None and window is not None and int(window) >= longest:
         window = None  # it leaves out no token of any text
     kinds = config.get("layer_types") or []
-    period = architecture.window_period
     if period is None:
         if window is None or (kinds and "sliding_attention" not in kinds):
             return None

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from gguf import MODEL_ARCH_NAMES, GGUFWriter, RopeScalingType, get_tensor_name_map
+from gguf import MODEL_ARCH_NAMES, GGUFWriter, get_tensor_name_map
 
 from pare_backends.failures import CallFailure
 from pare_backends.runtimes.llama_cpp.gguf_architectures import ARCHITECTURES, why_no_windows
+from pare_backends.runtimes.llama_cpp.gguf_rope import Rope
 
-ROPE_FACTORS = "rope_freqs.weight"
 EXPERT = re.compile(r"\.experts\.(\d+)\.")
 """What of a tensor's name says which expert's it is."""
 IN_FLOAT32 = (
     "block_sparse_moe.gate.weight", "mlp.gate.weight", "shared_expert_gate.weight", "wpe.weight",
+    "conv.conv.weight",
 )  # fmt: skip
-"""Endings of the matrices that choose experts, and of positions: they lie in float32."""
+"""Endings of what chooses experts, of positions and of convolutions: they lie in float32."""
 USUAL_EPSILON = 1e-5
 USUAL_CONTEXT = 2048
 GELU_NOTE = "llama.cpp computes gelu by a tanh, the model by the error function: up to 0.0005 apart"
@@ -54,19 +54,22 @@ class GgufLayout:
         why_not = why_no_windows(self._architecture, config) or self._architecture.why_not(config)
         if why_not is not None:
             raise _no_layout(why_not)
-        self.rope = rope_of(config)
-        ropes = self._architecture.ropes
-        if ropes and self.rope["rope_type"] not in ropes:
-            raise _no_layout(
-                f"its rope_type is {self.rope['rope_type']}, not one of {', '.join(ropes)}"
-            )
         self.config = config
         self.layers = int(config["num_hidden_layers"])
         self.heads = int(config["num_attention_heads"])
-        self.kv_heads = int(config.get("num_key_value_heads") or self.heads)
+        kv_heads = config.get("num_key_value_heads") or self._architecture.kv_heads
+        self.kv_heads = int(kv_heads or self.heads)
         self.head_dim = int(config.get("head_dim") or config["hidden_size"] // self.heads)
-        self.note = GELU_NOTE if activation == "gelu" else None
-        """What llama.cpp computes by another formula than the model; None: nothing."""
+        ropes = self._architecture.ropes
+        self.rope = Rope(config, self.head_dim, self._architecture.rotated) if ropes else None
+        """None: its positions are learned, or told by a bias of attention."""
+        other = None if self.rope is None else self.rope.why_not(ropes)
+        if other is not None:
+            raise _no_layout(other)
+        gelu = GELU_NOTE if activation == "gelu" else None
+        rotation = None if self.rope is None else self.rope.note
+        self.notes = [note for note in (gelu, rotation) if note is not None]
+        """What llama.cpp computes by another formula than the model."""
         self._names = get_tensor_name_map(self._architecture.kind, self.layers)
 
     def name(self, tensor: str) -> str:
@@ -114,17 +117,23 @@ class GgufLayout:
             return None
         return np.arange(rows).reshape(heads, 2, -1).swapaxes(1, 2).reshape(-1)
 
+    def _kv_heads_by_layer(self) -> int | list[int]:
+        """Heads of keys; by layer where some are convolutions, which have none."""
+        kinds = self.config.get("layer_types") or []
+        if "conv" not in kinds:
+            return self.kv_heads
+        return [0 if kind == "conv" else self.kv_heads for kind in kinds]
+
     def write_keys(self, writer: GGUFWriter) -> None:
         """What llama.cpp must know of the architecture."""
         config = self.config
         # BLOOM's config names none, as its attention has no limit.
         writer.add_context_length(int(config.get("max_position_embeddings", USUAL_CONTEXT)))
         writer.add_embedding_length(int(config["hidden_size"]))
-        wide = config.get("intermediate_size") or 4 * int(config["hidden_size"])  # GPT-2's, unsaid
-        writer.add_feed_forward_length(int(wide))
+        writer.add_feed_forward_length(self._architecture.width(config))
         writer.add_block_count(self.layers)
         writer.add_head_count(self.heads)
-        writer.add_head_count_kv(self.kv_heads)
+        writer.add_head_count_kv(self._kv_heads_by_layer())
         writer.add_key_length(self.head_dim)
         writer.add_value_length(self.head_dim)
         epsilon = float(config.get(self._architecture.norm_key, USUAL_EPSILON))
@@ -133,39 +142,9 @@ class GgufLayout:
         else:
             writer.add_layer_norm_rms_eps(epsilon)
         writer.add_vocab_size(int(config["vocab_size"]))
-        if self._architecture.ropes:
-            self._write_rope(writer)
+        if self.rope is not None:
+            self.rope.write_keys(writer)
         self._architecture.write_keys(writer, config)
-
-    def _write_rope(self, writer: GGUFWriter) -> None:
-        said = self.rope.get("partial_rotary_factor") or self.config.get("partial_rotary_factor")
-        share = 1.0 if said is None else float(said)
-        writer.add_rope_dimension_count(int(share * self.head_dim))
-        writer.add_rope_freq_base(float(self.rope["rope_theta"]))
-        if self.rope["rope_type"] == "linear":
-            writer.add_rope_scaling_type(RopeScalingType.LINEAR)
-            writer.add_rope_scaling_factor(float(self.rope["factor"]))
-
-    def rope_factors(self) -> np.ndarray | None:
-        """What each frequency is divided by: Llama 3's longer context; None where nothing is.
-
-        Frequencies whose wave is short stay, long ones are divided by `factor`, those between are
-        blended: as transformers computes them (its rope type llama3).
-        returns: (head_dim / 2,) float32
-        """
-        if self.rope["rope_type"] != "llama3":
-            return None
-        factor, low, high, old = (
-            float(self.rope[name])
-            for name in (
-                "factor", "low_freq_factor", "high_freq_factor",
-                "original_max_position_embeddings",
-            )
-        )  # fmt: skip
-        powers = np.arange(0, self.head_dim, 2, dtype=np.float64) / self.head_dim
-        waves = 2 * math.pi * float(self.rope["rope_theta"]) ** powers
-        share = np.clip((old / waves - low) / (high - low), 0, 1)
-        return (1 / ((1 - share) / factor + share)).astype(np.float32)
 
 
 def in_usual_words(config: Mapping[str, Any], own_keys: Mapping[str, str]) -> dict[str, Any]:
@@ -177,16 +156,6 @@ def expert_of(tensor: str) -> int:
     """The number of the expert whose tensor it is; -1: no expert's."""
     found = EXPERT.search(tensor)
     return -1 if found is None else int(found[1])
-
-
-def rope_of(config: Mapping[str, Any]) -> dict[str, Any]:
-    """rope_theta, rope_type and its figures, wherever a version of transformers wrote them."""
-    said = dict(config.get("rope_parameters") or config.get("rope_scaling") or {})
-    # Gemma 3 has one for each kind of layer: those of windows have a key of their own.
-    said = dict(said.get("full_attention") or said)
-    kind = said.get("rope_type") or said.get("type") or "default"
-    theta = said.get("rope_theta") or config.get("rope_theta") or 10_000.0
-    return {**said, "rope_type": kind, "rope_theta": theta}
 
 
 def _no_layout(why: str) -> CallFailure:

@@ -29,7 +29,6 @@ from pare_backends.runtimes.llama_cpp.gguf_directory import DESCRIPTION_FILE, MO
 from pare_backends.runtimes.llama_cpp.gguf_layout import (
     IN_FLOAT32,
     NOT_STORED,
-    ROPE_FACTORS,
     GgufLayout,
     expert_of,
 )
@@ -110,7 +109,7 @@ def write_gguf(
     writer = GGUFWriter(output / MODEL_FILE, layout.architecture)
     layout.write_keys(writer)
     note = add_tokenizer(writer, source, int(weights.config["vocab_size"]))
-    notes = {one for one in (note, layout.note) if one is not None}
+    notes = {one for one in (note, *layout.notes) if one is not None}
     kinds: Counter[str] = Counter()
     read, error = 0, 0.0
     multiplied: set[str] = set()
@@ -133,9 +132,8 @@ def write_gguf(
             ):
                 multiplied.add(tensor.kind)
             report.progress("write the GGUF file", done + 1, len(stacked), "tensors")
-        factors = layout.rope_factors()
-        if factors is not None:
-            writer.add_tensor(ROPE_FACTORS, factors)
+        for factors, values in (layout.rope.tensors() if layout.rope else {}).items():
+            writer.add_tensor(factors, values)
         writer.add_file_type(FILE_TYPES[kinds.most_common(1)[0][0]])
         writer.add_quantization_version(GGML_QUANT_VERSION)
         writer.write_header_to_file()
@@ -211,6 +209,8 @@ def held(
         values += added
     if (shift := layout.norm_shift(name)) != 0:
         values += shift
+    if values.ndim == 3:  # a convolution of each feature for itself
+        values = values.reshape(len(values), -1)
     values = _ordered(values, layout.row_order(name, len(values)))
     # A router's rows are few and choose: llama.cpp's own converter leaves them in float32.
     if exact or values.ndim == 1 or precision == "f32" or name.endswith(IN_FLOAT32):
