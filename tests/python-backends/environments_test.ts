@@ -1,5 +1,6 @@
 import { execa } from "execa";
 import assert from "node:assert/strict";
+import { userInfo } from "node:os";
 import {
   chmodSync,
   existsSync,
@@ -28,6 +29,7 @@ import {
 } from "../../python-backends/environments/environments.ts";
 import { withFileLock } from "../../python-backends/file_lock.ts";
 import { pareHome } from "../../python-backends/home.ts";
+import { findHome } from "../../tracker/ground/home.ts";
 import { lastWords } from "../../python-backends/environments/pip.ts";
 import { findPython, noPythonSentence } from "../../python-backends/environments/python.ts";
 import { isCpuBuild, readWheelReport } from "../../python-backends/environments/torch_wheel.ts";
@@ -368,7 +370,14 @@ Deno.test("doctor() looks at everything and says how to mend what is missing", a
 Deno.test("pareHome() follows PARE_HOME, then the user's cache", () => {
   assert.equal(pareHome({ PARE_HOME: "/p", XDG_CACHE_HOME: "/x" }), "/p");
   assert.equal(pareHome({ XDG_CACHE_HOME: "/x" }), "/x/pare");
-  assert.match(pareHome({}), /\/\.cache\/pare$/);
+  const own = join(userInfo().homedir, ".cache", "pare");
+  // What a shell sets to nothing, or a job leaves out, never makes a home of the folder that one stands in.
+  const nothing = { PARE_HOME: "", XDG_CACHE_HOME: "", HOME: "" };
+  for (const said of [{}, nothing, { HOME: "here", XDG_CACHE_HOME: "there" }]) {
+    assert.equal(pareHome(said), own);
+    assert.equal(findHome(said).root, own);
+  }
+  assert.equal(pareHome({ HOME: "/h" }), "/h/.cache/pare");
 });
 
 Deno.test("readCounts() reads pytest's closing line, errors included", () => {

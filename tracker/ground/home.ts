@@ -2,6 +2,7 @@ import { join, resolve } from "node:path";
 import { mkdir, mkdtemp, rmdir } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { UsageError } from "../../core/mod.ts";
+import { pareHome } from "../../python-backends/home.ts";
 
 /** Where pare keeps everything of a user: environments, models, artifacts, caches, the store. */
 export interface Home {
@@ -25,8 +26,7 @@ export function findHome(
   store?: string,
   fresh?: string,
 ): Home {
-  const cacheRoot = env["XDG_CACHE_HOME"] ?? join(env["HOME"] ?? ".", ".cache");
-  const root = resolve(env["PARE_HOME"] ?? join(cacheRoot, "pare"));
+  const root = pareHome(env);
   if (fresh !== undefined) return { ...findHome({ PARE_HOME: fresh }), root };
   return {
     root,

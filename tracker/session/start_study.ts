@@ -190,7 +190,7 @@ export async function startStudy(
 /** The strategist's server; its key is read here and goes nowhere else. */
 function chatOf({ strategist }: RunRequest): Pick<StudyPorts, "chat"> {
   if (strategist === undefined) return {};
-  const key = Deno.env.get("STRATEGIST_API_KEY") ?? Deno.env.get("OPENAI_API_KEY");
+  const key = Deno.env.get("STRATEGIST_API_KEY") || Deno.env.get("OPENAI_API_KEY");
   return { chat: chatEndpoint(strategist, key) };
 }
 

@@ -8,6 +8,7 @@ import { basename, dirname, join, resolve } from "node:path";
 import { z } from "zod";
 import { FileChecksum, UsageError } from "../../../core/mod.ts";
 import { withFileLock } from "../../../python-backends/file_lock.ts";
+import { fromUser } from "../../../python-backends/home.ts";
 import { syncBelow, syncFolder } from "../../../python-backends/whole_file.ts";
 import { sha256Text } from "../../ground/storage/file_hash.ts";
 import { Chunks, isInside, MANIFEST_BYTES, names } from "./manifest.ts";
@@ -35,8 +36,7 @@ export function isPath(name: string): boolean {
 
 /** Where those lie that are meant as paths. */
 export function pathsNamed(named: readonly string[]): string[] {
-  const home = Deno.env.get("HOME") ?? "~";
-  return named.filter(isPath).map((name) => resolve(name.replace(/^~(?=\/)/, home)));
+  return named.filter(isPath).map((name) => resolve(fromUser(name)));
 }
 
 /** Reads what somebody wrote there; nothing of it is taken on trust. */

@@ -67,8 +67,8 @@ function configPath(name: string, document: string): string {
 function addressOf(asked: MemberAsked, env: Variables, where: string): string | null {
   if (asked.serve !== undefined) return null;
   const provider = providerOf(asked as { provider?: string; endpoint?: string });
-  const url = asked.endpoint ?? provider?.base_url ?? env["OPENAI_BASE_URL"] ??
-    env["OPENAI_API_BASE"];
+  const url = asked.endpoint ?? provider?.base_url ?? (env["OPENAI_BASE_URL"] ||
+    env["OPENAI_API_BASE"]);
   if (url !== undefined && url !== "") return baseUrl(url);
   throw new UsageError(
     `Cannot ask ${where}: name an endpoint, a provider or serve, or set OPENAI_BASE_URL`,

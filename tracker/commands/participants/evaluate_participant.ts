@@ -131,7 +131,7 @@ async function askedOf(text: string | undefined, options: Options) {
   const base_url = baseUrl(endpoint!);
   const url = participantUrl(base_url);
   const model = await modelOf(base_url, servedModel);
-  const key = variableOf(keyVariable) ?? process.env["OPENAI_API_KEY"] ?? null;
+  const key = variableOf(keyVariable) ?? (process.env["OPENAI_API_KEY"] || null);
   return { url, participant: toolParticipant({ base_url, model, key, timeout_ms }) };
 }
 

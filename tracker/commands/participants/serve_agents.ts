@@ -39,8 +39,8 @@ export async function modelOf(base_url: string, named: string | undefined): Prom
 }
 
 async function referenceAgent(options: Options): Promise<Agent> {
-  const given = options.endpoint ?? process.env["OPENAI_BASE_URL"] ??
-    process.env["OPENAI_API_BASE"];
+  const given = options.endpoint ?? (process.env["OPENAI_BASE_URL"] ||
+    process.env["OPENAI_API_BASE"]);
   if (given === undefined || given === "") {
     throw new UsageError(
       "Cannot serve a participant without a model: give --endpoint URL, or OPENAI_BASE_URL",
@@ -48,7 +48,7 @@ async function referenceAgent(options: Options): Promise<Agent> {
   }
   const base_url = baseUrl(given);
   const model = await modelOf(base_url, options.servedModel);
-  const key = process.env["OPENAI_API_KEY"] ?? null;
+  const key = process.env["OPENAI_API_KEY"] || null;
   const { ask } = toolParticipant({ base_url, model, key, timeout_ms: MODEL_MS });
   return {
     name: `pare participant (${model})`,

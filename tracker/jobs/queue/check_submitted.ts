@@ -1,7 +1,7 @@
 import { existsSync, statSync } from "node:fs";
-import { homedir } from "node:os";
 import { join } from "node:path";
 import { kindOf, type Registry, type RunRequest, UsageError } from "../../../core/mod.ts";
+import { fromUser } from "../../../python-backends/home.ts";
 import { checkRequest } from "../../lab/check_request.ts";
 import { withFoundTasks } from "../../lab/data/find_tasks.ts";
 import { type ReadDataset, readDataset } from "../../lab/data/inspect_dataset.ts";
@@ -13,7 +13,7 @@ const MADE = ["tiny", "demo"];
 /** Refuses a model that was meant as a path and is none; a name of the hub is left to the study. */
 function checkModel(name: string): void {
   if (MADE.includes(name)) return;
-  const path = name.replace(/^~(?=\/|$)/, homedir());
+  const path = fromUser(name);
   const found = statSync(path, { throwIfNoEntry: false });
   if (found?.isDirectory()) {
     if (existsSync(join(path, "config.json"))) return;

@@ -4,6 +4,7 @@ import { loadavg } from "node:os";
 import { resolve } from "node:path";
 import { execa } from "execa";
 import { kindOf, type Slots, UsageError } from "../../../core/mod.ts";
+import { fromUser } from "../../../python-backends/home.ts";
 import { availableMemory } from "../../../python-backends/memory.ts";
 import { PROJECT_ROOT } from "../../ground/home.ts";
 import { sha256File } from "../../ground/storage/file_hash.ts";
@@ -51,7 +52,7 @@ async function commit({ code_commit }: AttemptWork, folder: string): Promise<Fou
 
 function model({ model_name, cwd }: AttemptWork): Found {
   if (!isPath(model_name)) return told(`${model_name} is read as the study begins`);
-  return existsSync(resolve(cwd, model_name.replace(/^~/, Deno.env.get("HOME") ?? "~")))
+  return existsSync(resolve(cwd, fromUser(model_name)))
     ? fine(model_name)
     : lacking(`model missing: ${model_name}`);
 }

@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { UsageError } from "../../../core/errors.ts";
+import { cacheFolder } from "../../../python-backends/home.ts";
 import { boundedText } from "../../ground/http/bounded.ts";
 import { withoutSecrets } from "../../ground/http/without_secrets.ts";
 
@@ -9,13 +10,12 @@ type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Where the Hugging Face libraries keep files, token and all else. */
 function hubHome(env: Environment): string {
-  const cache = env["XDG_CACHE_HOME"] ?? join(env["HOME"] ?? ".", ".cache");
-  return resolve(env["HF_HOME"] ?? join(cache, "huggingface"));
+  return resolve(env["HF_HOME"] || join(cacheFolder(env), "huggingface"));
 }
 
 /** Where they keep what they fetched. */
 function hubCache(env: Environment): string {
-  return resolve(env["HF_HUB_CACHE"] ?? join(hubHome(env), "hub"));
+  return resolve(env["HF_HUB_CACHE"] || join(hubHome(env), "hub"));
 }
 
 /** What a container must see of both. */
@@ -72,7 +72,7 @@ export async function fetchHubFile(
     );
   }
   const token = env["HF_TOKEN"];
-  const host = (env["HF_ENDPOINT"] ?? "https://huggingface.co").replace(/\/+$/, "");
+  const host = (env["HF_ENDPOINT"] || "https://huggingface.co").replace(/\/+$/, "");
   try {
     const answer = await fetch(`${host}/${name}/resolve/main/${file}`, {
       headers: token === undefined || token === "" ? {} : { authorization: `Bearer ${token}` },

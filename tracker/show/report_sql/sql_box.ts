@@ -1,4 +1,4 @@
-import { hostname } from "node:os";
+import { hostname, userInfo } from "node:os";
 import type { Registry } from "../../../core/mod.ts";
 import { QUESTIONS } from "../pages/questions.ts";
 import { PROJECT_ROOT } from "../../ground/home.ts";
@@ -22,9 +22,20 @@ export interface SqlFiles {
   readonly files: Readonly<Record<typeof SQL_NAMES[number], string>>;
 }
 
+/** As the system knows the user, where no variable says it: as in a job or a container. */
+function whoeverThisIs(): { USER?: string; HOME?: string } {
+  try {
+    const { username, homedir } = userInfo();
+    return { USER: username, HOME: homedir };
+  } catch {
+    return {}; // a user without an entry has neither
+  }
+}
+
 /** What is private here, of the store's home. */
 export function privateHere(home: string): Private {
-  const variables = Deno.env.toObject();
+  const own = Object.entries(Deno.env.toObject()).filter(([, value]) => value !== "");
+  const variables = { ...whoeverThisIs(), ...Object.fromEntries(own) };
   return privateWords({ home, checkout: PROJECT_ROOT, host: hostname(), variables });
 }
 
