@@ -10,7 +10,7 @@ const placeIn = (path: string | undefined) =>
   path !== undefined && isAbsolute(path) ? path : undefined;
 
 /** The user's own folder: HOME, else as the system knows it, as in a job without variables. */
-export function userFolder(variables: Variables = process.env): string {
+function userFolder(variables: Variables = process.env): string {
   const named = placeIn(variables["HOME"]);
   if (named !== undefined) return named;
   try {

@@ -1,4 +1,5 @@
 import { Command, CommanderError, Option } from "commander";
+import { passProxyHere } from "./ground/http/this_machine.ts";
 import { sayError } from "./commands/output/say_error.ts";
 import { addServeCommands } from "./commands/serve/add_serve.ts";
 import { addConvertCommand } from "./commands/exchange/add_convert.ts";
@@ -367,6 +368,7 @@ function addSetUpCommands(program: Command): void {
 /** Runs one command line; exit code 0, 2 for a mistake of the user's, 130 for Ctrl-C, 1 for ours. */
 export async function main(words: string[]): Promise<number> {
   try {
+    passProxyHere();
     await (await buildProgram(words)).parseAsync(words, { from: "user" });
     return Deno.exitCode;
   } catch (error) {

@@ -1,3 +1,4 @@
+import { passProxyHere } from "../ground/http/this_machine.ts";
 import {
   type JournalRecord,
   type Registry,
@@ -158,6 +159,7 @@ const labAgain = labsAgain<OwnLab, LabOptions>(
 );
 
 async function makeLab(options: LabOptions): Promise<OwnLab> {
+  passProxyHere();
   const home = findHome(Deno.env.toObject(), options.store, options.fresh);
   const folders = newFolders(home);
   const registry = await discoverPlugins();
