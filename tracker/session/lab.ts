@@ -138,6 +138,7 @@ export interface Lab {
  * ```
  */
 export async function openLab(options: LabOptions = {}): Promise<Lab> {
+  passProxyHere();
   return isNotebook(options) ? await labAgain(options) : await makeLab(options);
 }
 
@@ -159,7 +160,6 @@ const labAgain = labsAgain<OwnLab, LabOptions>(
 );
 
 async function makeLab(options: LabOptions): Promise<OwnLab> {
-  passProxyHere();
   const home = findHome(Deno.env.toObject(), options.store, options.fresh);
   const folders = newFolders(home);
   const registry = await discoverPlugins();

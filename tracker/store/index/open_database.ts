@@ -1,6 +1,8 @@
 import { type DuckDBConnection, DuckDBInstance } from "@duckdb/node-api";
 import { type Obstacle, openingObstacle } from "./obstacle.ts";
 import { DUCKDB_MEMORY } from "../query/bounds.ts";
+import { exists, removeDatabase } from "../../ground/storage/set_aside.ts";
+import { storageFault } from "../../ground/storage/storage_error.ts";
 import { spillBytes } from "../query/spill.ts";
 
 export interface OpenDatabase {
@@ -64,6 +66,7 @@ export async function openDatabase(
   const reason = noFile(path);
   if (reason !== null) return { obstacle: "damaged", reason };
   let instance: DuckDBInstance | null = null;
+  const isNew = !exists(path);
   const outside = write_to ?? write_into;
   const shut = readOnly && outside === undefined && spill_into === undefined;
   try {
@@ -102,6 +105,8 @@ export async function openDatabase(
     };
   } catch (error) {
     instance?.closeSync();
+    // A start of a file on a full disk: it holds nothing, and each next opening would keep it as damaged.
+    if (isNew && /^(no_room|limit)$/.test(storageFault(error)?.kind ?? "")) removeDatabase(path);
     return openingObstacle(path, error);
   }
 }

@@ -84,6 +84,29 @@ Deno.test({
   },
 });
 
+Deno.test({
+  name: "An index that a full disk has no room to begin leaves nothing of itself, however often",
+  ignore,
+  async fn() {
+    await using disk = await mountDisk("32m");
+    const root = join(disk.path, "store");
+    await using store = await openStore(root, { write: true });
+    using _quiet = store.pauseSink();
+    await store.record(numbered(0));
+    const filler = fill(disk.path, 4_096);
+    for (let turn = 0; turn < 3; turn++) {
+      const { caught_up, error } = await store.flush();
+      assert.equal(caught_up, false);
+      assert.match(error ?? "", /No space left|disk is full/);
+      const names = [...Deno.readDirSync(root)].map(({ name }) => name).sort();
+      assert.deepEqual(names, ["runs", "store.json"]);
+    }
+    await Deno.remove(filler);
+    const { caught_up, error, set_aside } = await store.flush();
+    assert.deepEqual([caught_up, error, set_aside], [true, null, null]);
+  },
+});
+
 const META: ArtifactMeta = {
   action_key: sha256Text("full disk"),
   parent_id: null,
