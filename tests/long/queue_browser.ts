@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import type { Locator, Page } from "playwright-core";
+import type { Browser, Locator, Page } from "playwright-core";
 import { inBrowser, launchBrowser } from "../fixtures/chromium.ts";
 import { testBoard } from "../fixtures/stores/board.ts";
 import { inDirectory } from "../fixtures/stores/processes.ts";
@@ -28,8 +28,52 @@ async function dragBehind(page: Page, line: Locator, other: Locator): Promise<vo
   await page.mouse.up();
 }
 
+/** The queue's page on a phone. */
+async function touched(
+  browser: Browser,
+  { board, address }: ReturnType<typeof testBoard>,
+  run: (page: Page) => Promise<void>,
+): Promise<void> {
+  const viewport = { width: 390, height: 844 };
+  const context = await browser.newContext({ viewport, isMobile: true, hasTouch: true });
+  const page = await context.newPage();
+  await page.goto(board.url);
+  await page.waitForURL(`${address}/`);
+  await page.goto(`${address}/queue`);
+  await run(page);
+  await context.close();
+}
+
+/** Drags a line by its grip over another one, before it where it comes from below. */
+async function dragByFinger(page: Page, job: string, other: string): Promise<void> {
+  await brought(page);
+  const item = (job: string) => page.locator(`li[data-id="${job}"]`);
+  const from = (await item(job).locator(".grip").boundingBox())!;
+  const { y, height } = (await item(other).boundingBox())!;
+  const behind = from.y < y;
+  const x = from.x + from.width / 2;
+  const client = await page.context().newCDPSession(page);
+  const touch = (
+    type: "touchStart" | "touchMove" | "touchEnd",
+    ...touchPoints: [{ x: number; y: number }?]
+  ) =>
+    client.send("Input.dispatchTouchEvent", {
+      type,
+      touchPoints: touchPoints.flatMap((at) => at ?? []),
+    });
+  await touch("touchStart", { x, y: from.y + from.height / 2 });
+  await touch("touchMove", { x, y: y + height / 2 });
+  await brought(page);
+  await touch("touchMove", { x, y: behind ? y + height - 6 : y + 6 });
+  const place = behind ? "behind" : "before";
+  const shown = async () => await item(other).getAttribute("data-drop") === place;
+  await until(`${job} would go ${place} ${other}`, shown, 10_000);
+  await touch("touchEnd");
+}
+
 Deno.test({
-  name: "a job is dragged to another place, moved up, held with a reason, released and cancelled",
+  name:
+    "a job is dragged to another place, by a finger too, moved by keys, held with a reason, released and cancelled",
   ...inBrowser(),
   fn: () =>
     inDirectory(async (root) => {
@@ -75,9 +119,26 @@ Deno.test({
         await page.getByLabel("Up EXP-003").click();
         await until("it is up", async () =>
           (await line())[0] === "EXP-003", 10_000);
-        assert.equal(await page.getByRole("alert").count(), 0, "what was refused is over");
-        page.once("dialog", (dialog) =>
-          dialog.accept("waiting on Coding Agent"));
+        await page.getByRole("alert").waitFor({ state: "detached" });
+        await page.getByLabel("Down EXP-003").focus();
+        const keyed = async (label: string, wanted: string[]) => {
+          const focused = () =>
+            page.getByLabel(label).evaluate((own) => own.matches(":focus"));
+          await until(`${label} has the focus`, focused, 10_000);
+          await page.keyboard.press("Enter");
+          await until(`${label} moved it`, async () => `${await line()}` === `${wanted}`, 10_000);
+        };
+        await keyed("Down EXP-003", ["EXP-002", "EXP-003", "EXP-004"]);
+        await keyed("Down EXP-003", ["EXP-002", "EXP-004", "EXP-003"]);
+        await keyed("Up EXP-003", ["EXP-002", "EXP-003", "EXP-004"]);
+        await keyed("Up EXP-003", ["EXP-003", "EXP-002", "EXP-004"]);
+        await touched(browser, test, async (phone) => {
+          await dragByFinger(phone, "EXP-004", "EXP-002");
+          await until("a finger moved it", async () => (await line())[1] === "EXP-004", 10_000);
+          await dragByFinger(phone, "EXP-004", "EXP-002");
+          await until("and back", async () => (await line())[2] === "EXP-004", 10_000);
+        });
+        page.once("dialog", (dialog) => dialog.accept("waiting on Coding Agent"));
         await page.getByLabel("Hold EXP-002").click();
         await until("it is held", async () => (await queue("blocked")).length === 1, 10_000);
         await page.getByText("held: waiting on Coding Agent").waitFor();

@@ -44,6 +44,21 @@ Deno.test({
       const slip = await pare("queue", "add", ...asked, "--engine", "slurm:lo");
       assert.match(slip.stderr, /Unknown partition "lo"\. Did you mean "low"\? Known: low, urgent/);
       assert.deepEqual([cards.exitCode, slip.exitCode], [2, 2]);
+      const hidden = join(cluster.hidden, "store");
+      const alone = await pare(
+        "queue",
+        "add",
+        ...asked,
+        "--engine",
+        "slurm:low",
+        "--store",
+        hidden,
+      );
+      assert.match(
+        alone.stderr,
+        /its machines do not see .*: keep the store in a folder that they/,
+      );
+      assert.equal(alone.exitCode, 2);
       await pare("queue", "add", ...asked, "--slots", "gpu=3"); // for any engine
       const work = await pare("queue", "work", "--engine", "slurm:low", "--until-idle");
       assert.equal(work.exitCode, 0, work.stderr);

@@ -1,6 +1,6 @@
 /** What a job that names its engine is told before it is in line. */
 import assert from "node:assert/strict";
-import { chmodSync, existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { type QueueOptions, submitTo } from "../../../tracker/jobs/queue/submit.ts";
 import { inDirectory } from "../../fixtures/stores/processes.ts";
@@ -9,16 +9,30 @@ import { queueWorld } from "./queue_world.ts";
 const PARTITIONS = "PartitionName=long State=UP\\nPartitionName=shut State=DOWN";
 const NODE = "NodeName=n1 CPUTot=8 Gres=gpu:4 RealMemory=64000 State=IDLE Partitions=long";
 
-/** A queue where `scontrol` is this program; "": there is none. */
+/** Takes a job and runs it at once, as on one machine that sees all folders. */
+const RUNS = `echo run >> "$0.runs"
+while [ "\${1%start.sh}" = "$1" ]; do shift; done
+sh "$@" > /dev/null 2>&1 &`;
+
+/** Takes a job, on whose machine the folder is not. */
+const HIDDEN =
+  `for word; do case "$word" in --job-name=*) echo "\${word#*=}" > "$0.name";; esac; done`;
+const FAILED = `echo "$(cat "$(dirname "$0")/sbatch.name")|FAILED|76:0"`;
+
+/** A queue where `scontrol` and others are these programs; "": there is no `scontrol`. */
 function withCluster(
   scontrol: string,
+  others: Readonly<Record<string, string>>,
   run: (world: Awaited<ReturnType<typeof queueWorld>>) => Promise<void>,
 ): Promise<void> {
   return inDirectory(async (root) => {
     const bin = join(root, "bin");
     mkdirSync(bin);
-    if (scontrol !== "") writeFileSync(join(bin, "scontrol"), `#!/bin/sh\n${scontrol}\n`);
-    if (scontrol !== "") chmodSync(join(bin, "scontrol"), 0o755);
+    for (const [name, body] of Object.entries({ scontrol, ...others })) {
+      if (body === "") continue;
+      writeFileSync(join(bin, name), `#!/bin/sh\n${body}\n`);
+      chmodSync(join(bin, name), 0o755);
+    }
     const path = Deno.env.get("PATH")!;
     Deno.env.set("PATH", scontrol === "" ? bin : `${bin}:${path}`);
     try {
@@ -33,7 +47,7 @@ const ANSWERS = `case "$2" in partition) printf '${PARTITIONS}\\n';; *) echo '${
 const GPUS = { cpu: 1, gpu: 9, memory_gb: null };
 
 Deno.test("a job for an engine that would never take it is refused in a sentence, and is not in line", () =>
-  withCluster(ANSWERS, async ({ submit, paths }) => {
+  withCluster(ANSWERS, {}, async ({ submit, paths }) => {
     const cases: [string, Partial<QueueOptions>, RegExp][] = [
       ["slurm:lnog", {}, /^Unknown partition "lnog"\. Did you mean "long"\? Known: long, shut$/],
       ["slurm:shut", {}, /^Cannot submit to the partition shut as it is DOWN$/],
@@ -56,15 +70,34 @@ Deno.test("a job for an engine that would never take it is refused in a sentence
   }));
 
 Deno.test("a job for a cluster takes what one of its machines has, unless more is said", () =>
-  withCluster(ANSWERS, async ({ disk, store }) => {
+  withCluster(ANSWERS, { squeue: "true", sacct: "true", sbatch: RUNS }, async ({ disk, store }) => {
     const document = { model_name: "tiny", dataset: "tiny", max_trials: 1 };
-    const { job_id, unseen } = await submitTo(store, document, { engine: "slurm:long" });
-    assert.equal(unseen, undefined);
-    assert.deepEqual(disk.current().jobs.get(job_id)!.slots, { cpu: 2, gpu: 1, memory_gb: null });
+    for (const wanted of ["EXP-001", "EXP-002"]) {
+      const { job_id, unseen } = await submitTo(store, document, { engine: "slurm:long" });
+      assert.deepEqual([job_id, unseen], [wanted, undefined]);
+      assert.deepEqual(disk.current().jobs.get(job_id)!.slots, { cpu: 2, gpu: 1, memory_gb: null });
+    }
+    const runs = readFileSync(join(dirname(store), "bin", "sbatch.runs"), "utf8");
+    assert.equal(runs, "run\n", "one small job sees the folder for both");
   }));
 
+Deno.test("a job for a cluster whose machines do not see the store's folder is refused", () =>
+  withCluster(
+    ANSWERS,
+    { squeue: "true", sacct: FAILED, sbatch: HIDDEN },
+    async ({ submit, paths }) => {
+      const message =
+        `Cannot run jobs on slurm:long as its machines do not see ${paths.books}: keep the store in a ` +
+        "folder that they share";
+      for (let n = 0; n < 2; n++) {
+        await assert.rejects(submit(1, { engine: "slurm:long" }), { name: "UsageError", message });
+      }
+      assert.deepEqual(existsSync(paths.journal), false);
+    },
+  ));
+
 Deno.test("a cluster that is not here is refused, unless another machine runs what is in line", () =>
-  withCluster("", async ({ submit, paths, job }) => {
+  withCluster("", {}, async ({ submit, paths, job }) => {
     const none = {
       name: "UsageError",
       message: /^Cannot ask .* as there is no scontrol here: run/,

@@ -31,12 +31,20 @@ function button(word: string, job: BoardJob, change: object | null): Markup {
   `;
 }
 
-/** What a person may do to a job; `above`: the one that it would go before. */
-function buttons(job: BoardJob, above: BoardJob | undefined): Markup {
+/** Jobs that wait in one line, around one of them. */
+interface Beside {
+  readonly above?: BoardJob | undefined;
+  readonly below?: BoardJob | undefined;
+  /** The one behind that. */
+  readonly next?: BoardJob | undefined;
+}
+
+/** What a person may do to a job. */
+function buttons(job: BoardJob, { above, below, next }: Beside): Markup {
   const held = job.reason.startsWith("held: ");
   return html`<span class="acts">${
     above === undefined ? "" : button("Up", job, { before: above.job_id })
-  } ${
+  } ${below === undefined ? "" : button("Down", job, { before: next?.job_id ?? null })} ${
     held ? button("Release", job, { release: true }) : html`
       <button type="button"
         data-hold="${path("api", "studies", job.study_id, "job")}"
@@ -45,7 +53,7 @@ function buttons(job: BoardJob, above: BoardJob | undefined): Markup {
   } ${button("Cancel", job, null)}</span>`;
 }
 
-function item(job: BoardJob, above?: BoardJob): Markup {
+function item(job: BoardJob, beside: Beside): Markup {
   const { job_id, study_id, title, priority, progress, progress_said, engine, criteria } = job;
   const drag = job.section === "queued"
     ? html`
@@ -59,26 +67,27 @@ function item(job: BoardJob, above?: BoardJob): Markup {
   `;
   const more = [progress_said, job.section === "ended" ? "" : ends(job), engine]
     .filter((one) => one !== null && one !== "");
-  return html`<li${drag}><b>${job_id}</b> <a href="${studyPath(study_id)}"
+  const grip = drag === "" ? "" : html`<span class="grip" aria-hidden="true">≡</span>`;
+  return html`<li${drag}>${grip}<b>${job_id}</b> <a href="${studyPath(study_id)}"
       draggable="false">${title}</a>
     <small>${priority}</small> ${share}
     <br><small>${jobStands(job)}${more.map((one) => ` · ${one}`)}${
     criteria.map(({ text, verdict }) => ` · ${text}: ${verdict?.replace("_", " ") ?? "not judged"}`)
-  }</small>${job.section === "ended" ? "" : buttons(job, above)}</li>`;
+  }</small>${job.section === "ended" ? "" : buttons(job, beside)}</li>`;
 }
 
 function section(id: string, title: string, jobs: readonly BoardJob[]): Markup | string {
   if (jobs.length === 0) return "";
-  const above = (job: BoardJob, at: number) =>
-    jobs.slice(0, at).findLast(({ section, priority }) =>
-      section === "queued" && priority === job.priority
-    );
+  const beside = (job: BoardJob): Beside => {
+    if (job.section !== "queued") return {};
+    const line = jobs.filter(({ store }) => store === job.store); // each store's queue is its own
+    const at = line.indexOf(job);
+    return { above: line[at - 1], below: line[at + 1], next: line[at + 2] };
+  };
   return html`
     <section aria-labelledby="${id}">
       <h2 id="${id}">${title}</h2>
-      <ol class="jobs">${jobs.map((job, at) =>
-        item(job, job.section === "queued" ? above(job, at) : undefined)
-      )}</ol>
+      <ol class="jobs">${jobs.map((job) => item(job, beside(job)))}</ol>
     </section>
   `;
 }

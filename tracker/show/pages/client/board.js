@@ -53,7 +53,10 @@ async function refresh() {
   document.dispatchEvent(new Event("refreshed"));
 }
 
-document.addEventListener("changed", () => void refresh());
+document.addEventListener("changed", async () => {
+  await refresh();
+  document.dispatchEvent(new Event("brought")); // what was changed is seen: an earlier refresh may end before
+});
 
 /** Calls at most once a while, and once more behind the last. */
 function seldom(work, ms) {
