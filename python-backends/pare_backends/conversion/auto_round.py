@@ -76,6 +76,11 @@ class AutoRoundFiles(GptqFiles):
     ) -> Decoded:
         return super().decoded(stored, layer, grid, as_gptq(config))
 
+    def unpacked(
+        self, stored: StoredTensors, layer: str, grid: Grid, config: Mapping[str, Any]
+    ) -> Decoded:
+        return super().unpacked(stored, layer, grid, as_gptq(config))
+
     def check_order(self, stored: StoredTensors, layer: str, columns: int, groups: int) -> None:
         """The files tell no order."""
 

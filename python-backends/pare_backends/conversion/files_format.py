@@ -146,6 +146,12 @@ class FilesFormat(ABC):
         grid: what the configuration claims of the layer
         """
 
+    def unpacked(
+        self, stored: StoredTensors, layer: str, grid: Grid, config: Mapping[str, Any]
+    ) -> Decoded:
+        """`decoded`, in whatever order the columns of its groups stand."""
+        return self.decoded(stored, layer, grid, config)
+
     def further_files(self, source: Source) -> dict[str, Any]:
         """JSON documents that the library's own tools look for, by their names."""
         return {}

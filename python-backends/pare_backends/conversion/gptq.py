@@ -126,10 +126,16 @@ class GptqFiles(FilesFormat):
     def decoded(
         self, stored: StoredTensors, layer: str, grid: Grid, config: Mapping[str, Any]
     ) -> Decoded:
+        columns = len(part(stored, layer, ".qweight")) * WORD // grid.bits
+        self.check_order(stored, layer, columns, len(part(stored, layer, ".scales")))
+        return self.unpacked(stored, layer, grid, config)
+
+    def unpacked(
+        self, stored: StoredTensors, layer: str, grid: Grid, config: Mapping[str, Any]
+    ) -> Decoded:
         scales = part(stored, layer, ".scales").astype(np.float32)
         words = part(stored, layer, ".qweight")
         columns = len(words) * WORD // grid.bits
-        self.check_order(stored, layer, columns, len(scales))
         zeros = undo_across(part(stored, layer, ".qzeros"), grid.bits, scales.shape[1])
         ints = undo_down(words, grid.bits, columns)
         return Decoded(ints, zeros + stored_less(config), scales.T)

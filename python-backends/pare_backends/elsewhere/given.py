@@ -10,7 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from pare_backends.checkpoint.forms import GgmlTensor, GridTensor, StoredTensor, TableTensor
+from pare_backends.checkpoint.forms import (
+    GgmlTensor,
+    GridTensor,
+    OrderedTensor,
+    StoredTensor,
+    TableTensor,
+)
 from pare_backends.checkpoint.forms.ggml import BLOCK_KINDS
 from pare_backends.failures import CallFailure
 
@@ -85,6 +91,9 @@ def form_words(tensor: StoredTensor) -> dict[str, Any]:
             "block_size": tensor.block,
             "double_quant": double,
         }
+    if isinstance(tensor, OrderedTensor):
+        words = {key: form_words(tensor.grid)[key] for key in ("bits", "group_size", "symmetric")}
+        return {"form": "ordered", **words}
     return {"form": tensor.FORM}
 
 

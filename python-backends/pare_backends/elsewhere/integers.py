@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from pare_backends.checkpoint.forms import GridTensor
+from pare_backends.checkpoint.forms import GridTensor, OrderedTensor, StoredTensor
 from pare_backends.checkpoint.forms.grid import SCALE_TYPES
 from pare_backends.checkpoint.forms.grid_config import declared_bits, input_rounding
 from pare_backends.checkpoint.stored import StoredTensors
@@ -76,7 +76,9 @@ def integer_layer(
             f" {layer} has words of {high} by {wide} with scales of {groups} by {rows}",
         )
     like = unread_grid(claimed.bits, rows, columns, groups, claimed.symmetric and not awq)
-    return Held((rows, columns), like, integers_reader(name, layer, form, claimed, config, stored))
+    order = other_order(name, layer, f"{layer}.g_idx", stored, columns, groups)
+    read = integers_reader(name, layer, form, claimed, config, stored)
+    return in_order(name, layer, Held((rows, columns), like, read), order)
 
 
 def integers_reader(
@@ -87,16 +89,50 @@ def integers_reader(
     config: Mapping[str, Any],
     stored: StoredTensors,
 ) -> Callable[[], GridTensor]:
-    """Unpacks a layer."""
+    """Unpacks a layer, its columns as the model has them."""
 
     def read() -> GridTensor:
         try:
-            return grid_tensor(form.decoded(stored, layer, claimed, config), claimed)
+            return grid_tensor(form.unpacked(stored, layer, claimed, config), claimed)
         except CallFailure as failure:
-            hint = "Quantize without desc_act, or take a file in its groups' own order"
-            raise refused(name, f"{layer}: {failure.message}", hint) from failure
+            raise refused(name, f"{layer}: {failure.message}") from failure
 
     return read
+
+
+def other_order(
+    name: str, layer: str, tensor: str, stored: StoredTensors, columns: int, groups: int
+) -> np.ndarray | None:
+    """The group of each column; None where they stand in the order of their groups."""
+    if tensor not in stored:
+        return None
+    order = stored[tensor].reshape(-1)
+    if len(order) != columns or (order < 0).any() or (order >= groups).any():
+        raise refused(
+            name,
+            f"{tensor} names the groups of {len(order)} columns, and {layer} has {columns} in"
+            f" {groups} groups",
+        )
+    if np.array_equal(order, np.arange(columns) // (columns // groups)):
+        return None
+    if (np.bincount(order, minlength=groups) != columns // groups).any():
+        raise refused(name, f"{layer} has groups of different sizes by its {tensor}")
+    return order.astype(np.int32)
+
+
+def in_order(name: str, layer: str, held: Held, order: np.ndarray | None) -> Held:
+    """The layer with the order of its columns."""
+    if order is None or not isinstance(held.like, GridTensor):
+        return held
+    if held.like.activation_bits is not None:
+        raise refused(name, f"{layer} rounds its inputs, and its columns stand in another order")
+
+    def read() -> StoredTensor:
+        grid = held.read()
+        assert isinstance(grid, GridTensor)
+        return OrderedTensor.of(grid, order)
+
+    return Held(held.shape, OrderedTensor(held.like, order), read)
 
 
 def grid_tensor(decoded: Decoded, claimed: Grid) -> GridTensor:
@@ -122,9 +158,11 @@ def compressed_layers(
     used: set[str] = set()
     for layer in GridTensor.layers(stored.entries):
         order = f"{layer}.weight_g_idx"
-        if order in stored and (np.diff(stored[order]) < 0).any():
-            raise refused(name, f"{layer} has columns in another order than that of their groups")
-        layers[layer] = compressed_layer(layer, stored, config)
+        held = compressed_layer(layer, stored, config)
+        columns, scales = held.shape[1], stored.shape(f"{layer}.weight_scale")
+        groups = scales[1] if len(scales) > 1 else 1
+        found = other_order(name, layer, order, stored, columns, groups)
+        layers[layer] = in_order(name, layer, held, found)
         used.update(f"{layer}{part}" for part in (*GridTensor.PARTS, ".weight_g_idx"))
     return layers, used
 

@@ -14,6 +14,7 @@ from pare_backends.checkpoint.forms.form import StoredTensor
 from pare_backends.checkpoint.forms.ggml import GgmlTensor
 from pare_backends.checkpoint.forms.grid import GridTensor
 from pare_backends.checkpoint.forms.lattice import LatticeTensor
+from pare_backends.checkpoint.forms.ordered import OrderedTensor
 from pare_backends.checkpoint.forms.seeds import SeedTensor
 from pare_backends.checkpoint.forms.table import TableTensor
 from pare_backends.checkpoint.forms.vectors import VectorTensor
@@ -27,6 +28,7 @@ __all__ = [
     "GgmlTensor",
     "GridTensor",
     "LatticeTensor",
+    "OrderedTensor",
     "SeedTensor",
     "StoredTensor",
     "TableTensor",
@@ -46,6 +48,7 @@ REGISTERED: tuple[type[StoredTensor], ...] = (
     TableTensor,
     VectorTensor,
     GgmlTensor,
+    OrderedTensor,
 )
 OWN_FORMS = "pare_stored_forms"
 """Key of config.json: forms of pare's own, by name, with their layers."""
