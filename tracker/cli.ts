@@ -65,18 +65,21 @@ function addWeighCommands(program: Command): void {
     .action(async () => (await import("./commands/ask/search_data.ts")).rulesCommand());
 }
 
+const CACHES = [
+  "--caches <runtime>",
+  "at the end, measure this runtime's settings of its cache with the front's weights",
+] as const;
+
 /** Everything that measures. */
 function addRunCommands(program: Command): void {
   withEngine(withRunOptions(withStudyOptions(
     program.command("run").description("compress a model, measure it and draw the front")
       .argument("[study.json]", "a study document; options stand above its fields"),
-  ))).option("--queue", "put it in line instead, as `pare queue add` does").option(
-    "--caches <runtime>",
-    "at the end, measure this runtime's settings of its cache with the front's weights",
-  ).action(async (
-    file: string | undefined,
-    options,
-  ) => (await import("./commands/study/run.ts")).runCommand(file, options));
+  ))).option("--queue", "put it in line instead, as `pare queue add` does").option(...CACHES)
+    .action(async (
+      file: string | undefined,
+      options,
+    ) => (await import("./commands/study/run.ts")).runCommand(file, options));
 
   withEngine(withRunOptions(withEndpoint(withTaskOptions(
     program.command("evaluate").description("measure a model, here or behind a server"),
@@ -95,7 +98,7 @@ function addRunCommands(program: Command): void {
   withEngine(withRunOptions(withLimitOptions(
     program.command("resume").description("go on with a study that was stopped")
       .argument("[study]", "its id; default: the latest; limits that are given replace its own"),
-  ))).action(async (study: string | undefined, options) =>
+  ))).option(...CACHES).action(async (study: string | undefined, options) =>
     (await import("./commands/study/run.ts")).resumeCommand(study, options)
   );
 }

@@ -7,11 +7,16 @@ import { run, world } from "../../core/study_world.ts";
 Deno.test("what a study does not keep stands in the command that goes on, without a credential", () => {
   assert.equal(resumeLine("a", {}), "npx -y deno task pare resume a");
   const place = { store: "my store", engine: "slurm:gpu", engines: "e.yaml", workers: "4" };
-  const more = { maxDisk: "50GB", output: "out", mlflow: "http://me:secret@host:5000" };
+  const more = {
+    maxDisk: "50GB",
+    output: "out",
+    mlflow: "http://me:secret@host:5000",
+    caches: "r",
+  };
   assert.equal(
     resumeLine("a", { ...place, ...more }),
     'npx -y deno task pare resume a --store "my store" --engine slurm:gpu --engines e.yaml ' +
-      "--workers 4 --max-disk 50GB --output out --mlflow http://host:5000",
+      "--workers 4 --max-disk 50GB --output out --mlflow http://host:5000 --caches r",
   );
 });
 

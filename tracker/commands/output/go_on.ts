@@ -31,15 +31,16 @@ export interface KeptOptions {
   maxDisk?: string;
   output?: string;
   mlflow?: string;
+  caches?: string;
 }
 
 /** The command that goes on with a study as it was run. */
 export function resumeLine(
   study_id: string,
-  { store, engine, engines, workers, maxDisk, output, mlflow }: KeptOptions,
+  { store, engine, engines, workers, maxDisk, output, mlflow, caches }: KeptOptions,
 ): string {
   return goOnBy(["resume", study_id], {
     ...{ "--store": store, "--engine": engine, "--engines": engines, "--workers": workers },
-    ...{ "--max-disk": maxDisk, "--output": output, "--mlflow": mlflow },
+    ...{ "--max-disk": maxDisk, "--output": output, "--mlflow": mlflow, "--caches": caches },
   });
 }
