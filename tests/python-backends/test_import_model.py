@@ -30,6 +30,14 @@ def refused(name: object, out: Path) -> CallFailure:
     return caught.value
 
 
+def test_a_name_of_a_user_whom_the_system_does_not_know_is_a_path_that_is_not_there(
+    tmp_path: Path,
+) -> None:
+    failure = refused("~nobody-of-this-name/model", tmp_path / "out")
+    assert failure.kind == "bad_input"
+    assert failure.message.startswith("Cannot find the model ~nobody-of-this-name/model: ")
+
+
 def test_facts_of_the_tiny_model(tmp_path: Path) -> None:
     found = imported(tiny_dir(), tmp_path / "out")
     assert not (tmp_path / "out").exists(), "a directory is pointed to, not copied"

@@ -44,9 +44,9 @@ function listen(port: number, handler: (request: Request) => Response | Promise<
   try {
     return Deno.serve({ hostname: "127.0.0.1", port, onListen: () => {} }, handler);
   } catch (error) {
-    if (!(error instanceof Deno.errors.AddrInUse)) throw error;
-    throw new UsageError(
-      `Cannot serve assistants at port ${port} as it is in use: name another one, or leave --port out`,
-    );
+    const why = error instanceof Deno.errors.AddrInUse
+      ? " as it is in use: name another one, or leave --port out"
+      : ` of 127.0.0.1: ${(error as Error).message}`;
+    throw new UsageError(`Cannot serve assistants at port ${port}${why}`);
   }
 }

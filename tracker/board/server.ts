@@ -69,8 +69,11 @@ function buildApp(board: Board, token: string, port: () => number): Hono {
 
 type Handler = (request: Request) => Response | Promise<Response>;
 
+/** The board is of this machine alone: one that has IPv6 only has it not. */
+const HERE = "127.0.0.1";
+
 function listenAt(port: number, handler: Handler): Deno.HttpServer<Deno.NetAddr> {
-  return Deno.serve({ hostname: "127.0.0.1", port, onListen: () => {} }, handler);
+  return Deno.serve({ hostname: HERE, port, onListen: () => {} }, handler);
 }
 
 /** Listens at the port that is named, or at the first free one. */
@@ -87,7 +90,11 @@ function listen(port: number | undefined, handler: Handler): Deno.HttpServer<Den
           `Cannot open the board at port ${one}: it may not be used; name another`,
         );
       }
-      if (!(error instanceof Deno.errors.AddrInUse)) throw error;
+      if (!(error instanceof Deno.errors.AddrInUse)) {
+        throw new UsageError(
+          `Cannot open the board at ${HERE}:${one}: ${(error as Error).message}`,
+        );
+      }
     }
   }
   throw new UsageError(

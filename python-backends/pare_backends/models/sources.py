@@ -30,6 +30,14 @@ class Source:
     revision: str | None
 
 
+def own_path(name: str) -> Path:
+    """As a person writes it: `~` is a folder of the user's, where the system knows one."""
+    try:
+        return Path(name).expanduser()
+    except RuntimeError:
+        return Path(name)
+
+
 def find_source(name: str, trust_remote_code: bool, report: Report, packed: bool = False) -> Source:
     """The source of a model name; `CallFailure` in one sentence where there is none.
 
@@ -41,7 +49,7 @@ def find_source(name: str, trust_remote_code: bool, report: Report, packed: bool
         path = demo_path()
         # Not the file's own: its weights are put off their grid.
         return Source("demo", path, f"{content_revision(path)}, off its grid")
-    path = Path(name).expanduser()
+    path = own_path(name)
     if HUB_FILE.match(name) and not path.exists():
         path = hub_gguf(name, report)
     if path.is_dir():

@@ -42,6 +42,19 @@ export interface CurrentOptions extends OpenOptions {
   current: boolean;
 }
 
+/** Whether an index that cannot be brought up to date is one that this version's questions fit. */
+export async function hasOwnForm({ database }: StorePaths): Promise<boolean> {
+  const opened = await openPatiently(database, { readOnly: true, patience_ms: 300 });
+  if ("obstacle" in opened) return false;
+  try {
+    return (await findSchema(opened.connection)).current;
+  } catch {
+    return false;
+  } finally {
+    opened.close();
+  }
+}
+
 /** Opens the index; "behind" where it is not as far as it is to be, and closed again. */
 export async function openCurrent(
   paths: StorePaths,

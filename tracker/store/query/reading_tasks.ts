@@ -2,7 +2,7 @@ import { UsageError } from "../../../core/errors.ts";
 import { flushDatabase, type FlushReport, heldError } from "../index/database_tasks.ts";
 import { Keeper, type Reader, writesStore } from "./kept_reader.ts";
 import { firstLine, isDamagedBlock, isInternal, type Obstacle } from "../index/obstacle.ts";
-import { openCurrent } from "../index/open_current.ts";
+import { hasOwnForm, openCurrent } from "../index/open_current.ts";
 import type { Ends } from "../index/places.ts";
 import type { OpenDatabase } from "../index/open_database.ts";
 import { readSeries, type Series, type SeriesKey } from "../points/series.ts";
@@ -10,7 +10,8 @@ import { unreadable } from "../index/scan_database.ts";
 import { exists, identityOf, setAside } from "../../ground/storage/set_aside.ts";
 import { endOf, requireThere, shelfJournals } from "../shelf/shelf.ts";
 import { runOwner } from "../shelf/writers.ts";
-import { behindSentence, heldSentence, tornSentence } from "./stale.ts";
+import { storageFault } from "../../ground/storage/storage_error.ts";
+import { behindSentence, heldSentence, tornSentence, unwritableSentence } from "./stale.ts";
 import type { StorePaths } from "../store_paths.ts";
 
 /** How long a reader waits while another one brings the index up to date. */
@@ -117,7 +118,16 @@ async function openForReading<R extends Reader>(
       throw new UsageError(`Cannot read ${paths.database} as it is not there yet or is damaged`);
     }
     const patience = Math.min(patience_ms, TAKE_OVER_PATIENCE_MS);
-    const report = await takeOver(paths, wanted, patience, budget_ms);
+    const report = await takeOver(paths, wanted, patience, budget_ms).catch(async (error) => {
+      // A store of others, or on a disk that nobody writes: what its index holds can be read.
+      const unwritable = storageFault(error)?.kind === "unwritable";
+      if (unwritable && opened === "behind" && await hasOwnForm(paths)) return firstLine(error);
+      throw error;
+    });
+    if (typeof report === "string") {
+      stale = unwritableSentence(report);
+      continue;
+    }
     if (report.held && opened === null) throw heldError(paths, report.held_by);
     stale = report.held
       ? heldSentence(report.held_by)

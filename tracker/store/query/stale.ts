@@ -6,6 +6,12 @@ export function heldSentence(holder: Holder | null): string {
   return `what was recorded last is not in the answer as ${who} has the database open; close it there and ask again`;
 }
 
+/** The same where this user, or this disk, writes nothing. */
+export function unwritableSentence(why: string): string {
+  return `what was recorded last is not in the answer as the index cannot be written (${why}): ask as ` +
+    "whoever may write there";
+}
+
 /** What a reader says of journals that end in the middle of a record: nothing to wait for. */
 export function tornSentence(torn: readonly { name: string; bytes: number }[]): string {
   const [one, ...more] = torn;
