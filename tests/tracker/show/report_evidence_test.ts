@@ -51,6 +51,15 @@ Deno.test("a trial of another protocol is not compared, and the report says what
   assert.match(report, /protocols differ: template is a in the baseline and b in the trial/);
 });
 
+Deno.test("a report of trials that nobody timed says nothing of speed", async () => {
+  const view = await viewWith(() => []);
+  const said = (of: typeof view) => renderMarkdown(reportBlocks(of));
+  const speed = /Latency and peak memory: |Speed and memory are those of/g;
+  assert.equal(said(view).match(speed)?.length, 2);
+  const rows = view.rows.map((row) => ({ ...row, latency_ms: null, memory_bytes: null }));
+  assert.equal(said({ ...view, rows }).match(speed), null);
+});
+
 Deno.test("the report lists alerts with their evidence, what was done and what became of it", async () => {
   const view = await viewWith((study_id, [, trial_id]) => [{
     type: "alert",

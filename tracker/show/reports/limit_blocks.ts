@@ -29,6 +29,10 @@ function isEstimated({ provenance }: Measurement): boolean {
   return provenance !== "measured";
 }
 
+/** Whether any of its trials has a time or a peak of memory. */
+export const isTimed = ({ rows }: Pick<StudyView, "rows">): boolean =>
+  rows.some(({ latency_ms, memory_bytes }) => latency_ms !== null || memory_bytes !== null);
+
 /** What a reader must not conclude from it. */
 export function limitBlocks(view: StudyView): Block[] {
   const { facts, spec, rows, request } = view;
@@ -40,8 +44,10 @@ export function limitBlocks(view: StudyView): Block[] {
   const lines = [
     smallestDifference(view),
     `Quality is that of ${facts.dataset.dataset} alone: other uses of the model were not measured.`,
-    `Speed and memory are those of ${facts.device.device_name} with ${spec.runtime}; another ` +
-    "machine or runtime may order the trials otherwise.",
+    isTimed(view)
+      ? `Speed and memory are those of ${facts.device.device_name} with ${spec.runtime}; another ` +
+        "machine or runtime may order the trials otherwise."
+      : null,
     `One seed (${request.seed}): methods that draw at random would come out a little different with ` +
     "another.",
     rows.length > 2

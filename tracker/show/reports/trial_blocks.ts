@@ -5,6 +5,7 @@ import type { StudyView } from "../view/study_view.ts";
 import { type TrialColumn, trialColumns } from "../view/trial_columns.ts";
 import type { TrialRow } from "../view/trial_rows.ts";
 import { type Block, heading, table } from "./blocks.ts";
+import { isTimed } from "./limit_blocks.ts";
 
 function ratio(row: TrialRow, view: StudyView): string {
   return row.size_bytes === null
@@ -41,12 +42,13 @@ const isLower = ({ fidelity, state }: TrialRow) =>
 function trialTables(view: StudyView): Block[] {
   const runtime = view.rows.find((row) => row.runtime !== null)?.runtime ?? view.spec.runtime;
   const energy = view.rows.find((row) => row.energy !== null)?.energy?.method ?? "not measured";
-  const caption =
+  const timed =
     `Latency and peak memory: ${runtime}. ${
       sidesSentence(view) ?? ""
     } Both are measured in turn in ` +
     "the same minutes, ± half the 95 % interval; trials of one stored form share it. " +
-    "ms/token: that ratio times one baseline, the median over the study. " +
+    "ms/token: that ratio times one baseline, the median over the study. ";
+  const caption = (isTimed(view) ? timed : "") +
     `Ratio: fp16 bytes of the original (${bytes(view.facts.model.fp16_bytes)}) over bytes on ` +
     `disk; the file as it came holds ${bytes(view.facts.model.original_bytes)}. ` +
     `Energy: ${energy}; an estimate is shown and never an objective.`;
