@@ -1,14 +1,18 @@
 /** Walks loops by turns until a budget ends. */
 import { mkdtempSync, rmSync, statfsSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { availableParallelism, getPriority, loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
 import { Broken, type Injected, type Loop, reachedStates, type Walk } from "./loop.ts";
 import { type LoopState, newState } from "./state.ts";
 
 /** A loop's turn lasts so long, or one point. */
 const TURN_MS = 2_000;
-/** No point takes so long, however loaded the machine is. */
+/** No point takes so long. */
 const POINT_MS = 180_000;
+/** Nor so many times that where others have the machine, or go before. */
+const BUSY_TIMES = 5;
+/** How long a walk of which a point did not end may take to be put away. */
+const AWAY_MS = 10_000;
 
 /** A point that broke an invariant, or a walk that proved nothing (then `injected` is null). */
 export interface Failure {
@@ -36,6 +40,8 @@ interface Asked {
   readonly onFailure: (failure: Failure) => void;
   /** After each turn. */
   readonly onTurn?: () => void;
+  /** How long a point may take; default: three minutes. */
+  readonly point_ms?: number;
   /** Ends at the first failure. */
   readonly until_failure?: boolean;
 }
@@ -80,14 +86,21 @@ export async function openWalk(loop: Loop, seed: number): Promise<Walk> {
   }
 }
 
+/** A point without an end: what it left under way is no ground for the next one. */
+export class Endless extends Error {}
+
+const isBusy = () => getPriority() > 0 || loadavg()[0]! > 2 * availableParallelism();
+
 /** The point's end, or an error where it has none. */
-export async function inTime<T>(point: Promise<T>): Promise<T> {
+export async function inTime<T>(point: Promise<T>, most_ms = POINT_MS): Promise<T> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(
-      () => reject(new Error(`it did not come to its end in ${POINT_MS / 1000} s`)),
-      POINT_MS,
-    );
+    const refuse = (ms: number) =>
+      reject(new Endless(`it did not come to its end in ${ms / 1000} s`));
+    timer = setTimeout(() => {
+      if (!isBusy()) return refuse(most_ms);
+      timer = setTimeout(() => refuse(most_ms * BUSY_TIMES), most_ms * (BUSY_TIMES - 1));
+    }, most_ms);
   });
   try {
     return await Promise.race([point, late]);
@@ -112,6 +125,7 @@ class Walking {
     readonly loop: Loop,
     readonly state: LoopState,
     readonly fail: (failure: Omit<Failure, "seconds">) => void,
+    readonly point_ms?: number,
   ) {}
 
   #failed(point: number, error: unknown): void {
@@ -129,18 +143,21 @@ class Walking {
     const n = state.next;
     const before = new Map(reachedStates());
     let met: Injected | undefined | null = null;
+    let endless = false;
     try {
       this.#walk ??= await openWalk(loop, state.seed);
-      met = await inTime(this.#walk.at(n));
+      met = await inTime(this.#walk.at(n), this.point_ms);
       state.points = this.#walk.points ?? null;
     } catch (error) {
       this.#failed(n, error);
+      endless = error instanceof Endless;
     }
     addReached(state, before);
     state.date = new Date().toISOString().slice(0, 10);
     if (met !== undefined) {
       state.runs++;
       state.next = n + 1;
+      if (endless) return await this.#putAway();
       // A walk that cannot even be opened would fail for ever at each point.
       if (this.#walk !== null) return;
     } else {
@@ -152,6 +169,11 @@ class Walking {
     }
     await this.end();
     Object.assign(state, { seed: state.seed + 1, next: 0, points: null, reached: {} });
+  }
+
+  /** The next point begins anew: what one without an end still does would count as the next one's. */
+  async #putAway(): Promise<void> {
+    await inTime(this.end(), AWAY_MS).catch(() => {});
   }
 
   async end(): Promise<void> {
@@ -174,7 +196,7 @@ export async function walkLoops(asked: Asked): Promise<Walked> {
   const all = loops.map((loop) => {
     const state = states.get(loop.name) ?? newState(seed);
     states.set(loop.name, state);
-    return new Walking(loop, state, fail);
+    return new Walking(loop, state, fail, asked.point_ms);
   });
   const goesOn = () =>
     performance.now() - began < budget_ms && !(asked.until_failure === true && failures.length > 0);

@@ -64,6 +64,34 @@ Deno.test("a whole walk that never came to a state which it must reach has faile
   assert.equal(failure!.message, 'a complete walk never reached "the second point"');
 });
 
+Deno.test("a point without an end has failed, and the next one begins in a walk of its own", async () => {
+  let opened = 0;
+  const asked: [walk: number, point: number][] = [];
+  const endless: Loop = {
+    ...{ name: "endless", about: "a point that waits", reaches: [] },
+    open() {
+      const own = ++opened;
+      return Promise.resolve({
+        at(n) {
+          asked.push([own, n]);
+          if (n === 1) return new Promise(() => {});
+          return injecting({ file: "f", call: `${n}`, kind: "survivable" }, () => {});
+        },
+        [Symbol.asyncDispose]: () => Promise.resolve(),
+      });
+    },
+  };
+  const failures: Failure[] = [];
+  const onFailure = (one: Failure) => failures.push(one);
+  const states = new Map();
+  await walkLoops({
+    ...{ loops: [endless], budget_ms: 400, seed: 1, states, onFailure, point_ms: 15 },
+  });
+  assert.deepEqual(asked.slice(0, 3), [[1, 0], [1, 1], [2, 2]]);
+  assert.deepEqual(failures.map(({ point }) => point), [1]);
+  assert.match(failures[0]!.message, /^it did not come to its end in 0\.0/);
+});
+
 Deno.test("the first points of a walk meet every stratum, and each place comes once", () => {
   const strata = [..."aaabcabaa"];
   for (let seed = 0; seed < 20; seed++) {

@@ -99,12 +99,35 @@ function decode(bytes: Uint8Array, dataset: string): string {
   }
 }
 
-/** Lines one after the other: of a few packed kilobytes there may be as many as a list cannot hold. */
-function* linesOf(text: string): Generator<string> {
-  for (let at = 0; at <= text.length;) {
-    const found = text.indexOf("\n", at);
+const [NEWLINE, SPACE, TAB, RETURN] = [10, 32, 9, 13];
+
+/** The line behind those that are empty: where it begins, and how many they are. */
+function nextLine(text: string, begin: number): { from: number; empty: number } {
+  let from = begin;
+  let empty = 0;
+  for (let at = begin; at < text.length; at++) {
+    const letter = text.charCodeAt(at);
+    if (letter === NEWLINE) {
+      empty++;
+      from = at + 1;
+    } else if (letter !== SPACE && letter !== TAB && letter !== RETURN) return { from, empty };
+  }
+  return { from: text.length, empty };
+}
+
+/**
+ * Lines that hold something, with their numbers from 1, one after the other: of a few packed kilobytes there
+ * may be as many as a list cannot hold, and a hundred million empty ones, which are only counted.
+ */
+function* linesOf(text: string): Generator<[number: number, line: string]> {
+  let number = 1;
+  for (let at = 0;;) {
+    const { from, empty } = nextLine(text, at);
+    if (from === text.length) return;
+    number += empty;
+    const found = text.indexOf("\n", from);
     const end = found < 0 ? text.length : found;
-    yield text.slice(at, end);
+    yield [number++, text.slice(from, end)];
     at = end + 1;
   }
 }
@@ -114,17 +137,15 @@ export function inspectLines(text: string, dataset: string): { format: Format; r
   let first: { format: Format; line: number } | null = null;
   let rows = 0;
   let said = false;
-  let index = -1;
-  for (const line of linesOf(text)) {
-    index++;
+  for (const [number, line] of linesOf(text)) {
     if (line.trim() === "") continue;
     const refuse = (reason: string): never => {
-      throw new UsageError(`Cannot read line ${index + 1} of ${dataset} as ${reason}`);
+      throw new UsageError(`Cannot read line ${number} of ${dataset} as ${reason}`);
     };
     const row = parse(line, refuse);
     const found = formatOf(row, refuse);
     said ||= Object.values(row).some((value) => typeof value === "string" && value.trim() !== "");
-    first ??= { format: found, line: index + 1 };
+    first ??= { format: found, line: number };
     if (found !== first.format) {
       refuse(
         `every line must hold the same fields: it holds ${found}, line ${first.line} ` +
