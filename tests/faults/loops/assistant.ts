@@ -11,6 +11,7 @@ import { answerIn, dueOf, lineAttacks } from "../doors/lines.ts";
 import { mutate } from "../doors/mutate.ts";
 import { askedOf } from "../doors/requests.ts";
 import { besideOf, recordedStore } from "../doors/stores.ts";
+import { inTime } from "../walk_loops.ts";
 import { type Injected, injecting, type Loop, sometimes, type Walk } from "../loop.ts";
 
 const INPUTS = 20_000;
@@ -37,16 +38,9 @@ class Served implements AsyncDisposable {
   }
 
   async #line(): Promise<string> {
-    const { promise, reject } = Promise.withResolvers<never>();
-    const late = () => reject(new Error(`no answer in ${MOST_MS / 1000} s`));
-    const timer = setTimeout(late, MOST_MS);
-    try {
-      const { done, value } = await Promise.race([this.#lines.next(), promise]);
-      assert.ok(!done, "its process ended");
-      return value;
-    } finally {
-      clearTimeout(timer);
-    }
+    const { done, value } = await inTime(this.#lines.next(), MOST_MS);
+    assert.ok(!done, "its process ended");
+    return value;
   }
 
   /** Says some lines and a last one, whose answer comes behind every error of the others. */

@@ -13,6 +13,7 @@ import { mutate } from "../doors/mutate.ts";
 import { type Asked, askedOf, PROBE } from "../doors/requests.ts";
 import { besideOf, recordedStore } from "../doors/stores.ts";
 import { type Injected, type Loop, sometimes, type Walk } from "../loop.ts";
+import { inTime } from "../walk_loops.ts";
 
 const MOST_MS = 40_000; // a question in SQL may take 30 s
 
@@ -25,7 +26,7 @@ interface Answered {
 
 /** A request as it is written: `fetch` would mend paths and refuse headers. Null: no HTTP answer came. */
 function send(port: number, { method, path, headers, body }: Asked): Promise<Answered | null> {
-  return new Promise((resolve, reject) => {
+  return new Promise((resolve) => {
     let sent: ReturnType<typeof request>;
     try {
       sent = request({ host: "127.0.0.1", port, method, path, headers }, (answer) => {
@@ -49,7 +50,6 @@ function send(port: number, { method, path, headers, body }: Asked): Promise<Ans
     } catch {
       return resolve(null); // a header or a path that no client sends
     }
-    sent.setTimeout(MOST_MS, () => reject(new Error(`no answer in ${MOST_MS / 1000} s`)));
     sent.on("error", () => resolve(null));
     sent.end(body);
   });
@@ -115,7 +115,7 @@ async function open(seed: number, folder: string): Promise<Walk> {
       const random = streamRandom(seed, `pages ${n}`);
       const which = random() < 0.75 ? "board" : "assistant";
       const asked = askedOf(which, servers[which], join(folder, "secret.csv"), n, random, mutate);
-      checkAnswer(asked, await send(servers[which].port, asked));
+      checkAnswer(asked, await inTime(send(servers[which].port, asked), MOST_MS));
       const now = besideOf(folder);
       if (now !== before) {
         throw new Error(`${asked.method} ${asked.path}: beside the store lies ${now}`);
