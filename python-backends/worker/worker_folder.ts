@@ -2,6 +2,7 @@ import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
+import { UsageError } from "../../core/errors.ts";
 
 const DAY_MS = 86_400_000;
 
@@ -19,9 +20,20 @@ globalThis.addEventListener("unload", () => {
  */
 export function makeWorkerFolder(): string {
   // Not in PARE_HOME: the path of a socket in it may have 107 characters at most.
-  const folder = mkdtempSync(join(tmpdir(), `pare-worker-${process.pid}-`));
+  const folder = madeIn(tmpdir());
   live.add(folder);
   return folder;
+}
+
+function madeIn(parent: string): string {
+  try {
+    return mkdtempSync(join(parent, `pare-worker-${process.pid}-`));
+  } catch (error) {
+    throw new UsageError(
+      `Cannot make a worker's folder in ${parent}, where temporary files go: ` +
+        `${(error as Error).message}; set TMPDIR to a folder that you may write to`,
+    );
+  }
 }
 
 /** Removes a worker's temporary folder; its processes must be gone. */
@@ -41,7 +53,7 @@ function removeFolder(folder: string): void {
 /** Removes folders of workers whose core was killed, and that nobody used for a day. */
 export function forgetOldFolders(): void {
   const parent = tmpdir();
-  for (const name of readdirSync(parent)) {
+  for (const name of namesIn(parent)) {
     const pid = /^pare-worker-(\d+)-/.exec(name)?.[1];
     if (pid === undefined || isRunning(Number(pid))) continue;
     const folder = join(parent, name);
@@ -49,6 +61,15 @@ export function forgetOldFolders(): void {
     const found = statSync(folder, { throwIfNoEntry: false });
     if (found === undefined || found.uid !== process.getuid?.()) continue;
     if (found.mtimeMs < Date.now() - DAY_MS) removeFolder(folder);
+  }
+}
+
+/** Where nobody may look, or nothing is, a worker says so as its folder is made. */
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
   }
 }
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { mkdirSync, readdirSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
-import { forgetOldFolders } from "../../python-backends/worker/worker_folder.ts";
+import { forgetOldFolders, makeWorkerFolder } from "../../python-backends/worker/worker_folder.ts";
 import { temporaryFolder } from "../temporary_folder.ts";
 import { runScripted, until, withVariables } from "./scripted_worker.ts";
 
@@ -29,6 +29,18 @@ for (const [which, end] of Object.entries(ENDS)) {
     await until("nothing is left", () => left().length === 0);
   });
 }
+
+Deno.test("a folder for temporary files that is not there is one sentence, at the first worker", async () => {
+  const none = join(temporaryFolder("parent"), "none");
+  await withVariables({ TMPDIR: none }, () => {
+    forgetOldFolders();
+    assert.throws(
+      () => makeWorkerFolder(),
+      /^UsageError: Cannot make a worker's folder in .*none, .* set TMPDIR to a folder that you may/,
+    );
+    return Promise.resolve();
+  });
+});
 
 Deno.test("forgetOldFolders() removes what a killed core's workers left a day ago, only that", async () => {
   const parent = temporaryFolder("parent");
