@@ -17,12 +17,18 @@ from pare_backends.checkpoint.own_files import check_directory
 from pare_backends.checkpoint.stored import Entry, StoredTensors
 from pare_backends.elsewhere.given import Given, Held, refused
 from pare_backends.elsewhere.integers import compressed_layers, integer_layers
+from pare_backends.elsewhere.microscaled import has_microscaled, microscaled_layers
 from pare_backends.elsewhere.tables import float8_layers, four_bit_layers
 from pare_backends.failures import one_line
 from pare_backends.models.checks import check_adapter, packed_by, quantized_by, read_config
 
-OWN_FILES = ("quantize_config.json", "quant_config.json")
-"""What AutoGPTQ and AutoAWQ wrote their words into, beside a config.json that says nothing."""
+OWN_FILES = {
+    "quantize_config.json": "gptq",
+    "quant_config.json": "awq",
+    "hf_quant_config.json": "modelopt",
+}
+"""What AutoGPTQ, AutoAWQ and Model Optimizer wrote their words into, beside a config.json that says
+nothing."""
 Layers = tuple[dict[str, Held], set[str], list[str]]
 """Packed layers, the tensors that they are made of, and what is to be said of them."""
 
@@ -72,11 +78,10 @@ def quantization(directory: Path, config: Mapping[str, Any]) -> tuple[str | None
     if method is not None:
         words = config.get("quantization_config") or config.get("compression_config") or {}
         return method, dict(words) if isinstance(words, dict) else {}
-    for name in OWN_FILES:
+    for name, own in OWN_FILES.items():
         path = directory / name
         if path.is_file():
             words = own_words(path)
-            own = "gptq" if name == OWN_FILES[0] else "awq"
             return str(words.get("quant_method") or own), words
     return None, {}
 
@@ -107,7 +112,10 @@ def packed_layers(
         "intel/auto-round": lambda: integer_layers(name, "auto-round", words, stored),
         "bitsandbytes": lambda: four_bit_layers(name, stored),
         "fp8": lambda: float8_layers(name, words, stored),
+        "modelopt": lambda: microscaled_layers(name, words, stored),
     }
+    if method == "compressed-tensors" and has_microscaled(stored):
+        return microscaled_layers(name, words, stored)
     if method == "compressed-tensors" and has_float8(stored):
         return float8_layers(name, words, stored)
     if method is not None and method in kinds:

@@ -80,7 +80,7 @@ def float8_layers(
     used: set[str] = set()
     rounds = False
     for weight, entry in stored.entries.items():
-        if entry.dtype != FLOAT8:
+        if entry.dtype != FLOAT8 or not weight.endswith(".weight"):
             continue
         layer = weight.removesuffix(".weight")
         end = next((one for one in ENDS if f"{layer}{one}" in stored), None)
