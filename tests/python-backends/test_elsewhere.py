@@ -25,6 +25,7 @@ from pare_backends.checkpoint import read, write
 from pare_backends.checkpoint.load import load_tokenizer
 from pare_backends.checkpoint.soundness import cosine
 from pare_backends.models.layout import layout_of
+from pare_backends.models.sources import other_file_hint
 from pare_backends.progress import silent_report
 
 UP = "model.layers.1.mlp.up_proj"
@@ -202,6 +203,10 @@ def test_what_is_no_checkpoint_of_the_model_is_refused_in_a_sentence(tmp_path: P
     text = tmp_path / "notes.txt"
     text.write_text("no model")
     assert "a file must be a .gguf" in refusal(text)
+    blob = tmp_path / "sha256-0"
+    blob.write_bytes(words.read_bytes())  # as Ollama names them
+    assert "a file must be a .gguf" in refusal(blob)
+    assert "ln -s" in str(other_file_hint(blob)) and "ln -s" not in str(other_file_hint(text))
 
 
 def test_folders_of_another_model_or_whose_config_lies_are_refused(tmp_path: Path) -> None:
@@ -219,6 +224,12 @@ def test_folders_of_another_model_or_whose_config_lies_are_refused(tmp_path: Pat
         assert f"its quantize_config.json {why}" in refusal(lies)
     (lies / "quantize_config.json").unlink()
     assert "its config.json says nothing of" in refusal(lies)
+    apple = copied(tiny_dir(), tmp_path / "apple")
+    said(apple, {"quantization": {"bits": 4}, "quantization_config": {"bits": 4}})
+    assert "it is MLX's" in refusal(apple)
+    torch.save({}, apple / "pytorch_model.bin")
+    (apple / "model.safetensors").unlink()
+    assert "its weights are pickled (pytorch_model.bin)" in refusal(apple)
     other = copied(tiny_dir(), tmp_path / "other")
     tensors = load_file(other / "model.safetensors")
     random = np.random.default_rng(1)

@@ -20,7 +20,13 @@ from pare_backends.elsewhere.integers import compressed_layers, integer_layers
 from pare_backends.elsewhere.microscaled import has_microscaled, microscaled_layers
 from pare_backends.elsewhere.tables import float8_layers, four_bit_layers
 from pare_backends.failures import one_line
-from pare_backends.models.checks import check_adapter, packed_by, quantized_by, read_config
+from pare_backends.models.checks import (
+    check_adapter,
+    check_pickles,
+    packed_by,
+    quantized_by,
+    read_config,
+)
 
 OWN_FILES = {
     "quantize_config.json": "gptq",
@@ -29,6 +35,8 @@ OWN_FILES = {
 }
 """What AutoGPTQ, AutoAWQ and Model Optimizer wrote their words into, beside a config.json that says
 nothing."""
+MLX = "quantization"
+"""Key of config.json by which MLX says how it quantized, beside `quantization_config`."""
 Layers = tuple[dict[str, Held], set[str], list[str]]
 """Packed layers, the tensors that they are made of, and what is to be said of them."""
 
@@ -41,6 +49,7 @@ def open_folder(directory: Path) -> Given:
     check_adapter(directory)
     files = weight_files(directory)
     if not files:
+        check_pickles(directory)
         raise refused(directory.name, "it has no safetensors files")
     entries = tensor_entries(files)
     stored = StoredTensors(entries)
@@ -120,6 +129,12 @@ def packed_layers(
         return float8_layers(name, words, stored)
     if method is not None and method in kinds:
         return kinds[method]()
+    if MLX in config and method not in (*kinds, "compressed-tensors"):
+        raise refused(
+            name,
+            "it is MLX's, whose groups are shifted by floats, and no form of pare holds those",
+            "Give a GGUF, GPTQ or AWQ file of the model",
+        )
     if method not in (None, "compressed-tensors"):
         known = ", ".join([*kinds, "compressed-tensors"])
         raise refused(name, f"it is quantized by {method}, and what is read is {known}")

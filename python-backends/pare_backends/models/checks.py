@@ -141,18 +141,23 @@ def packed_by(names: Iterable[str]) -> tuple[str, str] | None:
     return None
 
 
+def check_pickles(directory: Path) -> None:
+    """Raises for a directory whose weights are pickles."""
+    pickles = sorted(p.name for pattern in PICKLES for p in directory.glob(pattern))
+    if pickles:
+        raise CallFailure(
+            "bad_input",
+            f"Cannot use {directory}: its weights are pickled ({pickles[0]}), which can run"
+            " code when they are loaded",
+            hint=CONVERT_HINT,
+        )
+
+
 def read_entries(directory: Path) -> dict[str, Entry]:
     """The checkpoint's tensors by name, every file's header checked against its bytes."""
     files = weight_files(directory)
     if not files:
-        pickles = sorted(p.name for pattern in PICKLES for p in directory.glob(pattern))
-        if pickles:
-            raise CallFailure(
-                "bad_input",
-                f"Cannot use {directory}: its weights are pickled ({pickles[0]}), which can run"
-                " code when they are loaded",
-                hint=CONVERT_HINT,
-            )
+        check_pickles(directory)
         raise CallFailure(
             "bad_input", f"Cannot use {directory} as a model: it has no safetensors files"
         )

@@ -18,6 +18,8 @@ OWN_NAMES = ("demo", "tiny")
 HUB_NAME = re.compile(r"^[\w.-]+(/[\w.-]+)?$")
 DEMO_VARIABLE = "PARE_DEMO_GGUF"
 TINY_VARIABLE = "PARE_TINY_MODEL"
+GGUF = b"GGUF"
+"""What such a file begins with, whatever its name."""
 """A tiny model that was trained before: who makes many homes need not wait for each."""
 
 
@@ -60,7 +62,7 @@ def find_source(name: str, trust_remote_code: bool, report: Report, packed: bool
                 "bad_input",
                 f"Cannot use {name} as a model: a file must be a .gguf, this one is"
                 f" {path.suffix or 'without suffix'}",
-                hint="Give the directory that holds config.json and the safetensors files",
+                hint=other_file_hint(path),
             )
         from pare_backends.models.gguf.reading import gguf_parts
 
@@ -77,6 +79,15 @@ def find_source(name: str, trust_remote_code: bool, report: Report, packed: bool
         )
     directory, revision = hub_snapshot(name, trust_remote_code, report, packed)
     return Source("hub", directory, revision)
+
+
+def other_file_hint(path: Path) -> str:
+    """What to do with a file of another name than GGUF's."""
+    with path.open("rb") as file:
+        is_gguf = file.read(len(GGUF)) == GGUF
+    if is_gguf:  # as Ollama keeps them
+        return f"It holds a GGUF file: give it by a link of such a name, ln -s {path} model.gguf"
+    return "Give the directory that holds config.json and the safetensors files"
 
 
 def demo_path() -> Path:
