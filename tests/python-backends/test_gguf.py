@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from gguf import GGUFReader
+from gguf import GGUFReader, GGUFWriter
 from gguf.quants import dequantize
 from runtime_fixtures import adapted, artifact, folder, four_bit_model, random_llama, rounded
 
@@ -295,6 +295,13 @@ def test_a_gelu_by_the_error_function_is_written_with_a_note() -> None:
     assert GgufLayout(config(**{**pythia, "hidden_act": "gelu_new"})).notes == []
 
 
+def keys_of(layout: GgufLayout) -> dict[str, Any]:
+    """The keys of a file, by their names."""
+    writer = GGUFWriter(folder() / "keys.gguf", layout.architecture)
+    layout.write_keys(writer)
+    return {name: value.value for name, value in writer.kv_data[0].items()}
+
+
 def test_configs_as_the_hub_has_them_are_read() -> None:
     """BLOOM's and GPT-2's own names of the usual keys, Pythia's of its positions, Gemma's gelu."""
     bloom = {
@@ -311,6 +318,28 @@ def test_configs_as_the_hub_has_them_are_read() -> None:
     assert (layout.head_dim, layout.layers, layout.notes) == (16, 3, [])
     names = ("h.2.attn.c_attn.weight", "transformer.h.2.attn.c_attn.weight")
     assert {layout.name(name) for name in names} == {"blk.2.attn_qkv.weight"}
+    lfm2 = {
+        "architectures": ["Lfm2ForCausalLM"], "hidden_size": 1024, "num_hidden_layers": 4,
+        "num_attention_heads": 16, "num_key_value_heads": 8, "vocab_size": 320,
+        "full_attn_idxs": [2], "block_ff_dim": 6656, "block_multiple_of": 256,
+        "conv_L_cache": 3,
+    }  # fmt: skip
+    written = keys_of(GgufLayout(lfm2))
+    assert written["lfm2.attention.head_count_kv"] == [0, 0, 8, 0]
+    assert written["lfm2.feed_forward_length"] == 4608
+    phi4 = {
+        "architectures": ["Phi3ForCausalLM"], "hidden_size": 64, "num_hidden_layers": 2,
+        "num_attention_heads": 4, "vocab_size": 320, "max_position_embeddings": 131072,
+        "original_max_position_embeddings": 4096, "partial_rotary_factor": 0.75,
+        "sliding_window": 262144,
+        "rope_scaling": {"type": "longrope", "short_factor": [1] * 6, "long_factor": [2] * 6},
+    }  # fmt: skip
+    written = keys_of(GgufLayout(phi4))
+    assert written["phi3.rope.dimension_count"] == 12
+    assert abs(written["phi3.rope.scaling.attn_factor"] - 1.19024) < 1e-5
+    with pytest.raises(CallFailure, match="its short_factor has 5 factors, not 6"):
+        short = {"type": "longrope", "short_factor": [1] * 5, "long_factor": [2] * 6}
+        GgufLayout({**phi4, "rope_scaling": short})
     old = config(architectures=["GPTNeoXForCausalLM"], hidden_act="gelu", rotary_emb_base=5000)
     del old["rope_parameters"]
     assert GgufLayout(old).rope.theta == 5000

@@ -11,6 +11,7 @@ from gguf import MODEL_ARCH_NAMES, GGUFWriter, get_tensor_name_map
 
 from pare_backends.failures import CallFailure
 from pare_backends.runtimes.llama_cpp.gguf_architectures import ARCHITECTURES, why_no_windows
+from pare_backends.runtimes.llama_cpp.gguf_own_keys import kinds_of_layers
 from pare_backends.runtimes.llama_cpp.gguf_rope import Rope
 
 EXPERT = re.compile(r"\.experts\.(\d+)\.")
@@ -119,7 +120,7 @@ class GgufLayout:
 
     def _kv_heads_by_layer(self) -> int | list[int]:
         """Heads of keys; by layer where some are convolutions, which have none."""
-        kinds = self.config.get("layer_types") or []
+        kinds = kinds_of_layers(self.config)
         if "conv" not in kinds:
             return self.kv_heads
         return [0 if kind == "conv" else self.kv_heads for kind in kinds]

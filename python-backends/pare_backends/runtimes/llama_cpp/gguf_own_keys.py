@@ -238,5 +238,15 @@ def lfm2_keys(writer: GGUFWriter, config: Config) -> None:
     writer.add_shortconv_l_cache(int(config["conv_L_cache"]))
 
 
+def kinds_of_layers(config: Config) -> list[str]:
+    """As `layer_types` says them, or by the places of attention, as LFM2's first configs do; empty:
+    all are alike."""
+    places = config.get("full_attn_idxs")
+    if config.get("layer_types") or places is None:
+        return list(config.get("layer_types") or [])
+    count = int(config["num_hidden_layers"])
+    return ["full_attention" if at in places else "conv" for at in range(count)]
+
+
 def lfm2_why_not(config: Config) -> str | None:
     return "its conv_bias is true, llama.cpp adds none" if config.get("conv_bias") else None
