@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from gguf import GGUFReader, GGUFWriter
+from gguf import GGUFReader
 from gguf.quants import dequantize
 from runtime_fixtures import adapted, artifact, folder, four_bit_model, random_llama, rounded
 
@@ -185,26 +185,10 @@ def test_blocks_refuse_a_scale_that_float16_would_lose(tmp_path: Path) -> None:
         to_blocks("up_proj", weight)
 
 
-def config(**changes: Any) -> dict[str, Any]:
-    return {**json.loads((random_llama(0) / "config.json").read_text()), **changes}
-
-
 def test_the_plugins_name_the_architectures_that_are_laid_out() -> None:
     plugin = Path(__file__).parents[2] / "plugins" / "forms" / "ggml.ts"
     written = plugin.read_text().split("const WRITTEN = [")[1].split("]")[0]
     assert re.findall(r'"(\w+)"', written) == list(ARCHITECTURES)
-
-
-def gemma(version: int, **changes: Any) -> dict[str, Any]:
-    return {
-        "architectures": [f"Gemma{version}ForCausalLM"], "hidden_act": "gelu_pytorch_tanh",
-        "attn_logit_softcapping": 50.0 if version == 2 else None, "final_logit_softcapping": 30.0,
-        "head_dim": 16, "query_pre_attn_scalar": 16, "sliding_window": 8, **changes,
-    }  # fmt: skip
-
-
-def mixture(family: str, **changes: Any) -> dict[str, Any]:
-    return {"architectures": [f"{family}MoeForCausalLM"], "num_experts": 4, **changes}
 
 
 def test_experts_of_a_layer_are_refused_where_they_lie_in_several_kinds_of_block(
@@ -218,161 +202,6 @@ def test_experts_of_a_layer_are_refused_where_they_lie_in_several_kinds_of_block
     (tmp_path / "file").mkdir()
     with pytest.raises(CallFailure, match=r"experts\.2\.w1\.weight Q8_0, and llama\.cpp holds"):
         write_gguf(tmp_path / "written", tmp_path / "file", False, silent_report())
-
-
-def test_layout_refuses_what_llama_cpp_computes_otherwise() -> None:
-    for changes, why in (
-        ({"architectures": ["OPTForCausalLM"]}, "OPTForCausalLM"),
-        ({"hidden_act": "gelu"}, "gelu"),
-        (
-            {
-                "architectures": ["GraniteForCausalLM"],
-                "rope_parameters": {"rope_type": "yarn", "rope_theta": 1e4},
-            },
-            "yarn, not one of default, linear",
-        ),
-        (
-            {"architectures": ["Qwen2ForCausalLM"], "rope_parameters": {"rope_type": "llama3"}},
-            "llama3",
-        ),
-        (
-            {"architectures": ["MistralForCausalLM"], "sliding_window": 16},
-            "sliding_window is 16",
-        ),
-        (gemma(2, query_pre_attn_scalar=32), "query_pre_attn_scalar is 32, llama.cpp takes 16"),
-        (gemma(2, attn_logit_softcapping=None), "no attn_logit_softcapping"),
-        (gemma(2, layer_types=["full_attention"] * 2), "not every 2th of its layers"),
-        (gemma(3, use_bidirectional_attention=True), "use_bidirectional_attention"),
-        (gemma(3, sliding_window=None), "no sliding_window"),
-        ({"architectures": ["Olmo2ForCausalLM"]}, "its head is its embedding"),
-        (
-            {"architectures": ["SmolLM3ForCausalLM"], "no_rope_layers": [1, 0]},
-            "no_rope_layers leave out others",
-        ),
-        (mixture("Qwen3"), "norm_topk_prob is false, llama.cpp makes"),
-        (mixture("Qwen2", norm_topk_prob=True), "norm_topk_prob is true, llama.cpp does not make"),
-        (mixture("Qwen2", mlp_only_layers=[1]), "some of its layers are no mixture"),
-        ({"architectures": ["OlmoeForCausalLM"]}, "4 heads share 2 keys"),
-        (
-            {"architectures": ["GPT2LMHeadModel"], "activation_function": "relu"},
-            "its activation_function is relu, llama.cpp takes gelu_pytorch_tanh",
-        ),
-        (
-            {
-                "architectures": ["GPT2LMHeadModel"],
-                "activation_function": "gelu_new",
-                "scale_attn_by_inverse_layer_idx": True,
-            },
-            "scale_attn_by_inverse_layer_idx is true, llama.cpp takes false",
-        ),
-        ({"architectures": ["StableLmForCausalLM"], "qk_layernorm": True}, "qk_layernorm is true"),
-        (
-            {
-                "architectures": ["BloomForCausalLM"],
-                "hidden_act": "gelu_new",
-                "apply_residual_connection_post_layernorm": True,
-            },
-            "its residuals are of what a norm gives",
-        ),
-        (
-            {"architectures": ["Phi3ForCausalLM"], "sliding_window": 16},
-            "sliding_window is 16, llama.cpp's phi3 attends to every token",
-        ),
-    ):
-        with pytest.raises(CallFailure, match=why):
-            GgufLayout(config(**changes))
-    longer = {"architectures": ["MistralForCausalLM"], "sliding_window": 4096}
-    assert GgufLayout(config(**longer)).architecture == "llama"  # no text is so long
-    unused = {"sliding_window": 9, "use_sliding_window": False}
-    assert GgufLayout(config(architectures=["Qwen2ForCausalLM"], **unused)).architecture == "qwen2"
-    with pytest.raises(CallFailure, match="no tensor model"):
-        GgufLayout(config()).name("model.layers.0.extra.weight")
-
-
-def test_a_gelu_by_the_error_function_is_written_with_a_note() -> None:
-    pythia = {"architectures": ["GPTNeoXForCausalLM"], "hidden_act": "gelu", "rotary_pct": 0.25}
-    assert "error function" in str(GgufLayout(config(**pythia)).notes)
-    assert GgufLayout(config(**{**pythia, "hidden_act": "gelu_new"})).notes == []
-
-
-def keys_of(layout: GgufLayout) -> dict[str, Any]:
-    """The keys of a file, by their names."""
-    writer = GGUFWriter(folder() / "keys.gguf", layout.architecture)
-    layout.write_keys(writer)
-    return {name: value.value for name, value in writer.kv_data[0].items()}
-
-
-def test_configs_as_the_hub_has_them_are_read() -> None:
-    """BLOOM's and GPT-2's own names of the usual keys, Pythia's of its positions, Gemma's gelu."""
-    bloom = {
-        "architectures": ["BloomForCausalLM"], "n_embed": 64, "n_layer": 3, "vocab_size": 320,
-        "num_attention_heads": 4, "seq_length": 256,
-    }  # fmt: skip
-    layout = GgufLayout(bloom)
-    assert (layout.config["hidden_size"], layout.layers, layout.heads) == (64, 3, 4)
-    gpt2 = {
-        "architectures": ["GPT2LMHeadModel"], "n_embd": 64, "n_layer": 3, "n_head": 4,
-        "n_positions": 256, "n_inner": None, "vocab_size": 320, "activation_function": "gelu_new",
-    }  # fmt: skip
-    layout = GgufLayout(gpt2)
-    assert (layout.head_dim, layout.layers, layout.notes) == (16, 3, [])
-    names = ("h.2.attn.c_attn.weight", "transformer.h.2.attn.c_attn.weight")
-    assert {layout.name(name) for name in names} == {"blk.2.attn_qkv.weight"}
-    lfm2 = {
-        "architectures": ["Lfm2ForCausalLM"], "hidden_size": 1024, "num_hidden_layers": 4,
-        "num_attention_heads": 16, "num_key_value_heads": 8, "vocab_size": 320,
-        "full_attn_idxs": [2], "block_ff_dim": 6656, "block_multiple_of": 256,
-        "conv_L_cache": 3,
-    }  # fmt: skip
-    written = keys_of(GgufLayout(lfm2))
-    assert written["lfm2.attention.head_count_kv"] == [0, 0, 8, 0]
-    assert written["lfm2.feed_forward_length"] == 4608
-    phi4 = {
-        "architectures": ["Phi3ForCausalLM"], "hidden_size": 64, "num_hidden_layers": 2,
-        "num_attention_heads": 4, "vocab_size": 320, "max_position_embeddings": 131072,
-        "original_max_position_embeddings": 4096, "partial_rotary_factor": 0.75,
-        "sliding_window": 262144,
-        "rope_scaling": {"type": "longrope", "short_factor": [1] * 6, "long_factor": [2] * 6},
-    }  # fmt: skip
-    written = keys_of(GgufLayout(phi4))
-    assert written["phi3.rope.dimension_count"] == 12
-    assert abs(written["phi3.rope.scaling.attn_factor"] - 1.19024) < 1e-5
-    with pytest.raises(CallFailure, match="its short_factor has 5 factors, not 6"):
-        short = {"type": "longrope", "short_factor": [1] * 5, "long_factor": [2] * 6}
-        GgufLayout({**phi4, "rope_scaling": short})
-    old = config(architectures=["GPTNeoXForCausalLM"], hidden_act="gelu", rotary_emb_base=5000)
-    del old["rope_parameters"]
-    assert GgufLayout(old).rope.theta == 5000
-    gemma1 = {"architectures": ["GemmaForCausalLM"], "hidden_act": "gelu"}
-    assert "error function" in str(GgufLayout(config(**gemma1)).notes)
-    tanh = {**gemma1, "hidden_activation": "gelu_pytorch_tanh"}
-    assert GgufLayout(config(**tanh)).notes == []
-    with pytest.raises(CallFailure, match=r"config\.json says no hidden_size and no vocab_size"):
-        GgufLayout(
-            {
-                "architectures": ["LlamaForCausalLM"],
-                "num_hidden_layers": 2,
-                "num_attention_heads": 4,
-            }
-        )
-
-
-def test_rope_factors_are_those_of_transformers() -> None:
-    import torch
-    from transformers import LlamaConfig
-    from transformers.modeling_rope_utils import ROPE_INIT_FUNCTIONS
-
-    rope = {
-        "rope_type": "llama3", "rope_theta": 500_000.0, "factor": 8.0, "low_freq_factor": 1.0,
-        "high_freq_factor": 4.0, "original_max_position_embeddings": 64,
-    }  # fmt: skip
-    given = config(rope_parameters=rope, head_dim=16)
-    inverse, _ = ROPE_INIT_FUNCTIONS["llama3"](LlamaConfig(**given), torch.device("cpu"))
-    factors = GgufLayout(given).rope.tensors()["rope_freqs.weight"]
-    assert factors.min() == 1 and factors.max() == 8
-    plain = 500_000.0 ** -(np.arange(0, 16, 2) / 16)
-    np.testing.assert_allclose(plain / factors, inverse.numpy(), rtol=1e-5)
-    assert GgufLayout(config()).rope.tensors() == {}
 
 
 def byte_level(**changes: Any) -> dict[str, Any]:
