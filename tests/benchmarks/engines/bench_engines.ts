@@ -54,21 +54,32 @@ function median(values: readonly number[]): string {
   return sorted[Math.floor(sorted.length / 2)]!.toFixed(0).padStart(10);
 }
 
-async function measure(name: string, one: (n: number) => Promise<Took>): Promise<void> {
+/** `pause_ms`: after each, in which nothing is asked. */
+async function measure(
+  name: string,
+  one: (n: number) => Promise<Took>,
+  pause_ms = 0,
+): Promise<void> {
   await one(-1); // what is done once: a first connection, compiled code
   const took: Took[] = [];
-  for (let n = 0; n < JOBS; n++) took.push(await one(n));
+  for (let n = 0; n < JOBS; n++) {
+    await delay(pause_ms);
+    took.push(await one(n));
+  }
   const columns = (["submitted", "began", "ended"] as const).map((key) =>
     median(took.map((t) => t[key]))
   );
-  console.log(`${name.padEnd(14)}${columns.join("")}`);
+  console.log(`${name.padEnd(16)}${columns.join("")}`);
 }
 
-console.log(`median of ${JOBS}, ms  submitted     began     ended`);
+console.log(`median of ${JOBS}, ms    submitted     began     ended`);
 await measure("a plain child", plainly);
 const slots = { cpu: 2, gpu: 0, memory_gb: null };
 const local = new LocalEngine(join(root, "books"), { slots, cards: [], machine: "here" });
 await measure("local", (n) => by(local, n));
+await local.check(root); // as who runs a queue does: from here on a wrapper waits
+await measure("local, waiting", (n) => by(local, 100 + n), 3000);
+local[Symbol.dispose]();
 const deno = Deno.execPath();
 if (await hasSlurm()) {
   const cluster = await startSlurm();

@@ -2,6 +2,7 @@
  * Runs an attempt where its engine has put it, and writes down what came of it:
  *
  *     deno run --allow-all run_attempt.ts FOLDER
+ *     deno run --allow-all run_attempt.ts --waits     # for its folder, a line of standard input
  *
  * It ends with its program's exit code, with 75 where another start has the attempt or had it, and
  * with 76 where nothing was asked for in that folder.
@@ -10,7 +11,7 @@ import { resolve } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { type Child, startChild } from "../../../python-backends/child/start_child.ts";
 import { lostCards, lostWords, ownCards } from "../../../python-backends/lost_card.ts";
-import { isAlive } from "../../../python-backends/process_owner.ts";
+import { isAlive, thisProcess } from "../../../python-backends/process_owner.ts";
 import { writeWhole } from "../../../python-backends/whole_file.ts";
 import {
   attemptPaths,
@@ -20,6 +21,7 @@ import {
   type Written,
 } from "./attempt_folder.ts";
 import { type Lease, renewLease, takeLease } from "./lease.ts";
+import { readTold, WAITS } from "./told.ts";
 import { endBeyond, endRemains, MARKER } from "./remains.ts";
 
 /** How long a program may take to end in good order, by why it is asked to. */
@@ -123,7 +125,20 @@ async function finish(folder: string, result: Written): Promise<void> {
   }
 }
 
-const folder = resolve(Deno.args[0] ?? "");
+/** The folder that it was started for, or waits for; null: nobody tells it one any more. */
+async function folderToRun(): Promise<string | null> {
+  const [word = ""] = Deno.args;
+  if (word !== WAITS) return resolve(word);
+  // What is done first is slow: it is done once while nobody waits for it.
+  thisProcess();
+  await startChild({ argv: ["true"], log: "/dev/null", append: true, output: "log" }).exited;
+  const told = await readTold();
+  for (const [name, value] of Object.entries(told?.env ?? {})) Deno.env.set(name, value);
+  return told?.folder ?? null;
+}
+
+const folder = await folderToRun();
+if (folder === null) Deno.exit(0);
 const request = readRequest(folder);
 if (request === null) {
   console.error(`pare: Cannot run an attempt in ${folder}: no attempt.json can be read there`);

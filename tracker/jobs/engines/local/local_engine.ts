@@ -35,6 +35,7 @@ import { minus, NO_SLOTS, plus } from "../../../../core/jobs/slots.ts";
 import { lacks } from "../slots.ts";
 import { wrapperWords } from "../wrapper_words.ts";
 import type { Devices } from "./devices.ts";
+import { SpareWrapper } from "./spare_wrapper.ts";
 
 /** A line of the books: an attempt that was started, and what it holds until its processes are gone. */
 const Entry = z.object({
@@ -44,6 +45,9 @@ const Entry = z.object({
   threads: z.array(z.string()).optional().describe("absent: an entry of before"),
   started_by: z.object({ pid: z.int(), start: z.string() }),
   started: z.number().describe("when, in milliseconds"),
+  wrapper: z.object({ pid: z.int(), start: z.string() }).optional().describe(
+    "one that had waited for a folder; absent: one whose words name it",
+  ),
 });
 type Entry = z.infer<typeof Entry>;
 
@@ -54,11 +58,12 @@ const STARTING_MS = 1000;
 const LOOK_MS = 250;
 
 /** Whether an attempt that was started still holds its slots. */
-function holds({ folder, started, started_by }: Entry): boolean {
+function holds({ folder, started, started_by, wrapper }: Entry): boolean {
   if (endOf(folder) !== null) return false;
   const lease = readLease(folder);
   if (lease !== null) return livesHere(lease) !== false;
-  return (Date.now() - started < STARTING_MS && isAlive(started_by)) || hasWrapper(folder);
+  if (Date.now() - started < STARTING_MS && isAlive(started_by)) return true;
+  return wrapper === undefined ? hasWrapper(folder) : isAlive(wrapper);
 }
 
 export class LocalEngine implements Engine, Disposable {
@@ -68,12 +73,20 @@ export class LocalEngine implements Engine, Disposable {
   /** Cards of what was started here, and those that are gone, until this process ends. */
   readonly #given = new Map<Handle, readonly string[]>();
   readonly #gone = new Set<string>();
+  readonly #spare: SpareWrapper;
   #looking: ReturnType<typeof setTimeout> | undefined;
   #last: Promise<unknown> = Promise.resolve();
 
   /** `books`: a folder that all have who submit jobs on this machine. */
   constructor(readonly books: string, readonly devices: Devices, readonly name = "local") {
     mkdirSync(books, { recursive: true });
+    this.#spare = new SpareWrapper(join(books, "spare.log"));
+  }
+
+  /** Who is to run jobs keeps a wrapper ready for the next one. */
+  check(folder: string | null): Promise<null> {
+    if (folder !== null) this.#spare.make();
+    return Promise.resolve(null);
   }
 
   async submit(attempt: Attempt): Promise<Handle> {
@@ -243,20 +256,24 @@ export class LocalEngine implements Engine, Disposable {
     this.#given.set(folder, cards);
     const threads = this.#threadsFor(slots.cpu);
     // Before it begins: one who is killed between the two has its slots held too long, not given twice.
+    const spare = threads.length === 0 ? this.#spare.take() : null;
     const entry: Entry = {
       ...{ folder, slots, cards, threads },
       ...{ started_by: thisProcess(), started: Date.now() },
+      ...(spare === null ? {} : { wrapper: spare.owner }),
     };
     writeWhole(join(this.books, `${attemptName(attempt)}.json`), entry);
     const visible = this.devices.cards.length === 0
       ? {}
       : { CUDA_VISIBLE_DEVICES: cards.join(",") };
-    const child = startChild({
+    const env = { ...attempt.env, ...visible };
+    spare?.tell({ folder, env });
+    const child = spare?.child ?? startChild({
       argv: [
         ...threads.length === 0 ? [] : ["taskset", "-c", threads.join(",")],
         ...wrapperWords(folder),
       ],
-      env: { ...attempt.env, ...visible },
+      env,
       log: attemptPaths(folder).log,
       ...{ append: true, output: "log", ends_itself: true },
     });
@@ -268,6 +285,7 @@ export class LocalEngine implements Engine, Disposable {
   /** What was not begun is nobody's from now on; what runs goes on. */
   [Symbol.dispose](): void {
     clearTimeout(this.#looking);
+    this.#spare[Symbol.dispose]();
     this.#waiting.clear();
   }
 }
