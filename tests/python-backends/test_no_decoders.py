@@ -15,6 +15,7 @@ from transformers import (
     DeepseekV3Config,
     GPT2Config,
     MarianConfig,
+    MistralConfig,
     TrOCRConfig,
     WhisperConfig,
 )
@@ -84,3 +85,17 @@ def test_why_no_part_of_a_cache_can_be_kept_is_a_fact(tmp_path: Path) -> None:
         max_position_embeddings=64, bos_token_id=0, eos_token_id=1,
     )  # fmt: skip
     assert "compressed latent" in facts(saved(tmp_path / "mla", config))["whole_cache"]
+
+
+def test_a_window_that_a_configuration_names_for_all_layers_is_every_layers(tmp_path: Path) -> None:
+    def kept(window: int | None) -> Any:
+        config = MistralConfig(
+            vocab_size=vocabulary(), hidden_size=32, intermediate_size=64, num_hidden_layers=2,
+            num_attention_heads=2, num_key_value_heads=2, head_dim=16, sliding_window=window,
+            max_position_embeddings=64, bos_token_id=0, eos_token_id=1,
+        )  # fmt: skip
+        return facts(saved(tmp_path / f"windows-{window}", config))["whole_cache"]
+
+    assert "no layer has full attention" in kept(16)
+    assert kept(64) is None, "the window holds all that the model reads"
+    assert kept(None) is None

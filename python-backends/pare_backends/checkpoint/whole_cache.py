@@ -12,6 +12,17 @@ LATENT = (
 NO_LAYER = "no layer has full attention, each keeps a window or a state of its own"
 
 
+def with_layer_types(config: Any) -> dict[str, Any]:
+    """A configuration of transformers as a dictionary that tells what each layer keeps. Where it
+    names no kinds, as Mistral's, a window is every layer's, as transformers' cache has it."""
+    told: dict[str, Any] = config.to_dict()
+    text = told.get("text_config") or told
+    if text.get("layer_types") is None and text.get("sliding_window") is not None:
+        count = int(config.get_text_config().num_hidden_layers)
+        text["layer_types"] = ["sliding_attention"] * count
+    return told
+
+
 def full_layers(config: Mapping[str, Any]) -> tuple[list[int], int]:
     """Layers with full attention, and how many layers say what they keep (0: none has to)."""
     text = config.get("text_config") or config

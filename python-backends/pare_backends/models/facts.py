@@ -14,7 +14,7 @@ from pare_backends.checkpoint.empty_model import context_length, empty_model, lo
 from pare_backends.checkpoint.files import Checkpoint
 from pare_backends.checkpoint.generation_settings import settings_notes
 from pare_backends.checkpoint.stored import Entry, StoredTensors
-from pare_backends.checkpoint.whole_cache import why_whole
+from pare_backends.checkpoint.whole_cache import why_whole, with_layer_types
 from pare_backends.failures import CallFailure, one_line
 from pare_backends.models.blocks import block_parameters
 from pare_backends.models.checks import check_finite, check_tokenizer, files_notes
@@ -192,6 +192,6 @@ def own_facts(
         "block_parameters": block_parameters(layout, shapes, counted),
         "unpackable": layout.problems[0] if layout.problems else None,
         "special_linear": min(layout.transposed | layout.own_forward, default=None),
-        "whole_cache": why_whole(full.to_dict()),
+        "whole_cache": why_whole(with_layer_types(full)),
         "custom_code": bool(config.get("auto_map")),
     }
