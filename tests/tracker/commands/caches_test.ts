@@ -171,11 +171,13 @@ Deno.test("a study's end measures each weights of the front once, and asks for t
       return Promise.resolve(measured);
     },
   } as unknown as StudySession; // as much of one as is asked
-  const texts = await frontCaches(session, { ...llamaCpp, caches: llamaCpp.caches! }, () => {});
+  const stop = new AbortController();
+  const options = { onEvent: () => {}, signal: stop.signal, store: "my store" };
+  const texts = await frontCaches(session, { ...llamaCpp, caches: llamaCpp.caches! }, options);
   const each = { runtime: "llama.cpp", passes: 2, scores: "paying", contexts: [256, 512, 1024] };
   assert.deepEqual(asked, [{ ...each, trial: "s/t01" }, { ...each, trial: "s/t02" }]);
   asked.splice(0);
-  await frontCaches(session, { ...genai, caches: genai.caches! }, () => {});
+  await frontCaches(session, { ...genai, caches: genai.caches! }, options);
   assert.deepEqual(
     (asked as unknown as { settings: unknown[] }[])[0]?.settings, // it was narrowed by what stood there
     [...Object.keys(genai.caches!.settings), ...genai.caches!.sized!(1024)],
@@ -183,6 +185,12 @@ Deno.test("a study's end measures each weights of the front once, and asks for t
   );
   assert.match(texts[0]!, /^The weights of t01 in llama\.cpp.*\n.*prompt +setting/);
   assert.match(texts[1]!, /^The weights of t02 .*: its files are gone$/);
+  stop.abort();
+  const stopped = await frontCaches(session, { ...genai, caches: genai.caches! }, options);
+  assert.match(
+    stopped[1]!,
+    /^The weights of t02 .*: their measuring was stopped; `npx -y deno task pare caches s\/t02 --runtime openvino_genai --store "my store"` measures them$/,
+  );
 });
 
 Deno.test("a setting is told as its runtime's own program takes it", () => {

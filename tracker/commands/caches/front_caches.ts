@@ -1,6 +1,7 @@
 import { type Runtime, type StudyEvent, trialName, UsageError } from "../../../core/mod.ts";
 import type { StudySession } from "../../session/study_session.ts";
 import type { StudyView } from "../../show/view/study_view.ts";
+import { goOnBy } from "../output/go_on.ts";
 import { cachesText } from "./caches.ts";
 
 /** Beside a context's tokens: what is generated after it, and a turn of a few. */
@@ -45,7 +46,11 @@ function atContext(
 export async function frontCaches(
   session: StudySession,
   { name: runtime, caches }: Pick<Runtime, "name"> & Required<Pick<Runtime, "caches">>,
-  onEvent: (event: StudyEvent) => void,
+  { onEvent, signal, store }: {
+    readonly onEvent: (event: StudyEvent) => void;
+    readonly signal: AbortSignal;
+    readonly store?: string | undefined;
+  },
 ): Promise<string[]> {
   const view = await session.view();
   const texts: string[] = [];
@@ -60,6 +65,10 @@ export async function frontCaches(
       texts.push(`${of}:\n${cachesText(await session.caches(options))}`);
     } catch (error) {
       if (!(error instanceof UsageError)) throw error;
+      if (signal.aborted) {
+        const command = goOnBy(["caches", trial], { "--runtime": runtime, "--store": store });
+        return [...texts, `${of}: their measuring was stopped; \`${command}\` measures them`];
+      }
       texts.push(`${of}: ${error.message}`);
     }
   }

@@ -117,7 +117,7 @@ export async function runStudyCommand(options: StudyCommandOptions & Followed, o
   });
   const measured = tried === null || result.stop === "cancelled"
     ? []
-    : await frontCaches(session, tried, onEvent);
+    : await frontCaches(session, tried, { onEvent, signal, store });
   screen.finish();
   const view = await session.view();
   const files = await session.report(output === undefined ? {} : { folder: output }, view);
