@@ -60,7 +60,10 @@ export async function checkHome({ root, store }: Home, write: boolean): Promise<
         : /^(EACCES|EPERM|EROFS)$/.test(code)
         ? "it may not be written"
         : message;
-      throw new UsageError(`Cannot use ${path} for ${what}: ${why}`);
+      const by = what === "the store"
+        ? "name another by --store"
+        : "set PARE_HOME to another folder";
+      throw new UsageError(`Cannot use ${path} for ${what}: ${why}; ${by}`);
     }
   }
 }

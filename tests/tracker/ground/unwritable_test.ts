@@ -59,7 +59,12 @@ Deno.test("a read-only home or store is one sentence, and what reads goes on", (
     }
     await mkdir(join(home, "artifacts"));
     const cases: [folder: string, words: string[], code: number, said: RegExp][] = [
-      [home, [...RUN, "tiny"], 2, /^pare: Cannot use .* for PARE_HOME: it may not be written$/m],
+      [
+        home,
+        [...RUN, "tiny"],
+        2,
+        /^pare: Cannot use .* for PARE_HOME: it may not be written; set PARE_HOME/m,
+      ],
       [
         store,
         [...RUN, "tiny"],
