@@ -44,8 +44,8 @@ Deno.test("a file of engines that is wrong is told by its field", async () => {
   await assert.rejects(open("x", "engines: [1"), /Cannot read the engines of .*engines\.yaml: /);
   await assert.rejects(open("x", "engines: { x: { kind: cloud } }"), /engines\.x\.kind/);
   await assert.rejects(
-    open("x", "engines: { x: { kind: slurm, gpus: 1 } }"),
-    /engines\.x: .*"gpus"/,
+    open("x", "engines: { x: { kind: slurm, partitoin: 1 } }"),
+    /Unknown field of x "partitoin"\. Did you mean "partition"\?/,
   );
   await assert.rejects(
     open("x", "engines: { x: { kind: local, artifacts: /shared } }"),

@@ -6,7 +6,7 @@ import { lockOwner } from "../../../python-backends/file_lock.ts";
 import { findHome } from "../../ground/home.ts";
 import { readEngines } from "../../jobs/engines/engines_file.ts";
 import { type EngineFolders, openEngine } from "../../jobs/engines/open_engine.ts";
-import { type DriveOptions, driveQueue } from "../../jobs/queue/drive_queue.ts";
+import { checkDriver, type DriveOptions, driveQueue } from "../../jobs/queue/drive_queue.ts";
 import type { QueuePaths } from "../../store/queue/queue_paths.ts";
 import { notify } from "../../jobs/queue/notify.ts";
 import { type QueueRow, queueRows } from "../../jobs/queue/queue_rows.ts";
@@ -103,6 +103,7 @@ interface WorkOptions {
 /** `pare queue work`: drives the queue until Ctrl-C. */
 export async function workCommand(options: WorkOptions): Promise<void> {
   const { disk, paths } = queuePlace(options.store);
+  checkDriver(paths);
   const engines = await enginesFor(paths, options.engine, options.engines);
   const say = (line: string) => console.log(line);
   const { signal } = interruptible(say, () => true, "what runs goes on");

@@ -1,7 +1,7 @@
 /** A user's engines, in a YAML file: what runs jobs, on which kind of machine, at which price. */
 import { existsSync } from "node:fs";
 import { z } from "zod";
-import { UsageError } from "../../../core/mod.ts";
+import { unknownName, UsageError } from "../../../core/mod.ts";
 import { readYaml } from "../../ground/storage/read_yaml.ts";
 
 const about = {
@@ -59,13 +59,29 @@ export type EngineEntry = z.infer<typeof EngineEntry>;
 
 const EnginesFile = z.strictObject({ engines: z.record(z.string(), EngineEntry) });
 
+/** Fields that an engine may have, by what its entry says it is. */
+function fieldsOf(entry: unknown): string[] {
+  const kind = (entry as { kind?: unknown } | undefined)?.kind;
+  const shape = EngineEntry.options.find(({ shape }) => shape.kind.value === kind)?.shape;
+  return Object.keys(shape ?? {});
+}
+
+/** What is wrong with a file, in a sentence; one field of an engine is often misspelt. */
+function faultOf({ engines }: { engines?: unknown }, issue: z.core.$ZodIssue): string {
+  const [first, name] = issue.path;
+  if (issue.code === "unrecognized_keys" && first === "engines" && issue.path.length === 2) {
+    const known = fieldsOf((engines as Record<string, unknown>)[String(name)]);
+    return unknownName(`field of ${String(name)}`, issue.keys[0]!, known);
+  }
+  return `${issue.path.join(".")}: ${issue.message}`;
+}
+
 /** A user's engines by name; none where there is no file. */
 export function readEngines(path: string): ReadonlyMap<string, EngineEntry> {
   if (!existsSync(path)) return new Map();
-  const read = EnginesFile.safeParse(readYaml(path, "the engines of"));
+  const document = readYaml(path, "the engines of");
+  const read = EnginesFile.safeParse(document);
   if (read.success) return new Map(Object.entries(read.data.engines));
-  const [fault] = read.error.issues;
-  throw new UsageError(
-    `Cannot take the engines of ${path}: ${fault!.path.join(".")}: ${fault!.message}`,
-  );
+  const fault = faultOf(document as { engines?: unknown }, read.error.issues[0]!);
+  throw new UsageError(`Cannot take the engines of ${path}: ${fault}`);
 }

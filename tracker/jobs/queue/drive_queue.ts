@@ -50,10 +50,17 @@ export function driverLock({ root, driver }: QueuePaths): FileLock | null {
 }
 
 /** The sentence where another process drives a queue. */
-function drivenBy({ root, driver }: QueuePaths): string {
-  const owner = lockOwner(driver);
+function drivenBy({ root }: QueuePaths, owner: ReturnType<typeof lockOwner>): UsageError {
   const who = owner === null ? "another process" : named(owner);
-  return `Cannot drive the queue ${root} as ${who} does: what is added is run there`;
+  return new UsageError(
+    `Cannot drive the queue ${root} as ${who} does: what is added is run there`,
+  );
+}
+
+/** Refuses, before engines are looked at, what another process does already. */
+export function checkDriver(paths: QueuePaths): void {
+  const owner = lockOwner(paths.driver);
+  if (owner !== null) throw drivenBy(paths, owner);
 }
 
 /** Jobs whose criteria are to be judged by their results. */
@@ -112,7 +119,7 @@ function ofThisQueue(engine: Engine, { root }: QueuePaths): Engine {
 export async function driveQueue(options: DriveOptions): Promise<void> {
   const { paths, programOf, signal, until_idle = false, onTurn, onStuck = () => {} } = options;
   using lock = driverLock(paths);
-  if (lock === null) throw new UsageError(drivenBy(paths));
+  if (lock === null) throw drivenBy(paths, lockOwner(paths.driver));
   const engines = options.engines.map((engine) => ofThisQueue(engine, paths));
   const disk = new QueueDisk(paths.journal);
   const files = queueFiles(paths, programOf, engines);
