@@ -39,9 +39,12 @@ const DRIVER = (program: string) => `
   const paths = queuePaths(Deno.args[0]);
   const real = Date.now;
   Date.now = () => real() + Number(Deno.args[1]);
+  const slots = { cpu: 3, gpu: 0, memory_gb: null };
+  const engine = new LocalEngine(paths.books, { slots, cards: [], machine: "test" });
+  await engine.check(paths.books); // as \`queue work\` does: a wrapper waits
   await driveQueue({
     paths,
-    engines: [new LocalEngine(paths.books, { slots: { cpu: 3, gpu: 0, memory_gb: null }, cards: [], machine: "test" })],
+    engines: [engine],
     programOf: (folder) => [Deno.execPath(), "run", "-A", "--no-check", ${
   JSON.stringify(program)
 }, folder],
