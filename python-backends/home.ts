@@ -1,7 +1,7 @@
 import { userInfo } from "node:os";
 import { isAbsolute, join, resolve } from "node:path";
 import process from "node:process";
-import { UsageError } from "../core/errors.ts";
+import { UsageError } from "../core/mod.ts";
 
 type Variables = Readonly<Record<string, string | undefined>>;
 

@@ -2,7 +2,7 @@ import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
-import { UsageError } from "../../core/errors.ts";
+import { UsageError } from "../../core/mod.ts";
 
 const DAY_MS = 86_400_000;
 

@@ -24,7 +24,6 @@ import { ratioText, type TrialRow } from "../view/trial_rows.ts";
 import { unsafeSentence } from "../view/unsafe_code.ts";
 import { type Block, heading, list, paragraph } from "./blocks.ts";
 import { figureNotes } from "../view/scored_again.ts";
-import { counted } from "../plots/ground/words.ts";
 
 /** Who wrote a report and when its study ended: what a stranger cites. */
 export interface Authorship {
@@ -90,7 +89,9 @@ export function askedBlocks(view: StudyView): Block[] {
         `${dataset.dataset} worse than allowed? Constraints: ${constraintsLine(view.spec)}.`,
     ),
     paragraph(
-      `Study \`${view.study_id}\`: ${counted(done.length, "trial")}, ${reachedText(done)}. ` +
+      `Study \`${view.study_id}\`: ${done.length} trial${done.length === 1 ? "" : "s"}, ${
+        reachedText(done)
+      }. ` +
         `Ended: ${(view.message ?? view.stop ?? "still running").replace(/\.$/, "")}.`,
     ),
     ...figureNotes(view).map((note) => paragraph(`**${note}**`)),

@@ -1,6 +1,5 @@
 import { modelLabel, type StudyView } from "../../view/study_view.ts";
 import { type Authorship, dayOf, titleOf } from "../answer_blocks.ts";
-import { counted } from "../../plots/ground/words.ts";
 
 /** A file of a report. */
 export interface CrateFile {
@@ -78,9 +77,8 @@ export function roCrate(
     "@id": "./",
     "@type": "Dataset",
     name: `Compression of ${titleOf(view)}`,
-    description: `Report of the pare study ${view.study_id}: ${
-      counted(view.trials.length, "trial")
-    }.`,
+    description: `Report of the pare study ${view.study_id}: ${view.trials.length} ` +
+      `trial${view.trials.length === 1 ? "" : "s"}.`,
     datePublished: dayOf(view) ?? today,
     ...(author === undefined || author === "" ? {} : { author: { "@id": "#author" } }),
     hasPart: ids,
