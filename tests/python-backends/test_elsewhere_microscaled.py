@@ -98,3 +98,22 @@ def test_files_whose_blocks_and_scales_do_not_fit_are_refused(tmp_path: Path) ->
         kept = {name: part.contiguous() for name, part in {**tensors, **changed}.items()}
         save_file(kept, files / "model.safetensors")
         assert why in refusal(files)
+
+
+def test_a_note_says_to_how_many_bits_inputs_are_rounded_elsewhere(tmp_path: Path) -> None:
+    files, _ = files_of("nvfp4", tmp_path / "four")
+    groups = {"group_0": {"input_activations": {"num_bits": 4}}}
+    words = {"quant_method": "compressed-tensors", "config_groups": groups}
+    said(files, {"quantization_config": words})
+    eight = shutil.copytree(tiny_dir(), tmp_path / "eight")
+    tensors, first = load_file(eight / "model.safetensors"), layers()[0]
+    codes = tensors[f"{first}.weight"].to(torch.float8_e4m3fn)
+    beside = {"weight": codes, "weight_scale": torch.ones(()), "input_scale": torch.ones(())}
+    save_file(
+        {**tensors, **{f"{first}.{k}": v for k, v in beside.items()}}, eight / "model.safetensors"
+    )
+    said(eight, {"quantization_config": {"quant_method": "modelopt", "quant_algo": "FP8"}})
+    for path, bits in ((files, 4), (eight, 8)):
+        notes = taken(path, tmp_path / f"taken-{bits}")["notes"]
+        told = [note for note in notes if "inputs stay floats" in note]
+        assert len(told) == 1 and f"rounded to {bits}-bit floats" in told[0]

@@ -16,7 +16,13 @@ from pare_backends.checkpoint.forms import StoredTensor, TableTensor
 from pare_backends.checkpoint.forms.table import BlockScales, TableFormat, format_named
 from pare_backends.checkpoint.stored import Entry, StoredTensors
 from pare_backends.elsewhere.given import Held, refused
-from pare_backends.elsewhere.tables import FLOAT8, NOTHING, float8_layers
+from pare_backends.elsewhere.tables import (
+    FLOAT8,
+    NOTHING,
+    float8_layers,
+    octets,
+    rounds_inputs,
+)
 
 BYTES = "U8"
 PACKED, WEIGHT, SCALE = ".weight_packed", ".weight", ".weight_scale"
@@ -42,17 +48,16 @@ def microscaled_layers(
     name: str, words: Mapping[str, Any], stored: StoredTensors
 ) -> tuple[dict[str, Held], set[str], list[str]]:
     """Layers of 4-bit floats, and those of 8-bit floats that stand beside them."""
-    layers, used, notes = float8_layers(name, {}, stored)
+    layers, used, notes = float8_layers(name, words, stored)
+    rounded = False
     for packed in [one for one in stored.entries if is_packed(one, stored)]:
         layer = packed.removesuffix(PACKED).removesuffix(WEIGHT)
         layers[layer] = microscaled_layer(name, layer, stored.entries[packed], stored)
         beside = (SCALE, DIVISOR, FACTOR, *INPUTS)
         used.update({packed, *(f"{layer}{part}" for part in beside if f"{layer}{part}" in stored)})
-    groups = (words.get("config_groups") or {}).values()
-    rounded = any(one.get("input_activations") for one in groups)
-    if rounded or any(name.endswith(INPUTS) for name in used):
-        notes = [*notes, NOTE]
-    return layers, used, notes
+        rounded = rounded or any(f"{layer}{part}" in stored for part in INPUTS)
+    rounded = rounded or (has_microscaled(stored) and rounds_inputs(words))
+    return layers, used, [*notes, NOTE] if rounded else notes
 
 
 def microscaled_layer(name: str, layer: str, packed: Entry, stored: StoredTensors) -> Held:
@@ -101,8 +106,3 @@ def scale_of_scales(layer: str, stored: StoredTensors) -> np.ndarray:
     if f"{layer}{DIVISOR}" in stored:
         return np.float32(1) / stored[f"{layer}{DIVISOR}"].astype(np.float32).reshape(-1)[:1]
     return NOTHING
-
-
-def octets(entry: Entry) -> np.ndarray:
-    """A tensor's bytes."""
-    return np.fromfile(entry.path, np.uint8, entry.end - entry.start, offset=entry.start)

@@ -10,7 +10,7 @@ import numpy as np
 from pare_backends.checkpoint.forms import GridTensor, StoredTensor, TableTensor
 from pare_backends.checkpoint.forms.number_tables import table
 from pare_backends.checkpoint.forms.table import SCALE_BLOCK, BlockScales, format_named
-from pare_backends.checkpoint.stored import StoredTensors
+from pare_backends.checkpoint.stored import Entry, StoredTensors
 from pare_backends.conversion.bitsandbytes import STATE, four_bits_of, state_of
 from pare_backends.elsewhere.given import Held, refused, unread_grid
 
@@ -89,10 +89,21 @@ def float8_layers(
         layers[layer] = float8_layer(name, layer, end, stored)
         beside = (".weight", end, ".input_scale")
         used.update(one for part in beside if (one := f"{layer}{part}") in stored)
-        groups = (words.get("config_groups") or {}).values()
-        rounds = rounds or end == ENDS[0] or any(one.get("input_activations") for one in groups)
+        rounds = rounds or end == ENDS[0] or f"{layer}.input_scale" in stored
+    rounds = rounds or (bool(layers) and rounds_inputs(words))
     note = "Its inputs stay floats here: elsewhere they are rounded to 8-bit floats as it runs"
     return layers, used, [note] if rounds else []
+
+
+def rounds_inputs(words: Mapping[str, Any]) -> bool:
+    """Whether a configuration of compressed-tensors says that inputs are rounded."""
+    groups = (words.get("config_groups") or {}).values()
+    return any(one.get("input_activations") for one in groups)
+
+
+def octets(entry: Entry) -> np.ndarray:
+    """A tensor's bytes."""
+    return np.fromfile(entry.path, np.uint8, entry.end - entry.start, offset=entry.start)
 
 
 def float8_layer(name: str, layer: str, end: str, stored: StoredTensors) -> Held:
@@ -107,7 +118,7 @@ def float8_layer(name: str, layer: str, end: str, stored: StoredTensors) -> Held
     block = rows * columns if whole else wide
 
     def read() -> StoredTensor:
-        codes = np.fromfile(entry.path, np.uint8, entry.end - entry.start, offset=entry.start)
+        codes = octets(entry)
         scales = stored[f"{layer}{end}"].astype(np.float32).reshape(shape)
         each = scales.reshape(-1) if whole else np.repeat(scales, high, axis=0)[:rows].reshape(-1)
         return TableTensor(codes, BlockScales(each, NOTHING), form, block, (rows, columns))

@@ -7,7 +7,7 @@ import {
 } from "../../../core/mod.ts";
 import { type Column, escapeHtml, tableHtml } from "../pages/client/table.js";
 import { DISPLAY, type Media } from "../../ground/terminal/kernel.ts";
-import { bytes, duration, number } from "../view/number_text.ts";
+import { bytes, counted, duration, number } from "../view/number_text.ts";
 import { modelLabel, type StudyView } from "../view/study_view.ts";
 import { trialColumns } from "../view/trial_columns.ts";
 import { figuresOf, type TrialFigures } from "../view/trial_figures.ts";
@@ -15,7 +15,6 @@ import { trialRows } from "../view/trial_rows.ts";
 import { type Displayed, displayed } from "./display.ts";
 import { tableMedia } from "./table.ts";
 import { findTrial, trialsMedia } from "./trial_tables.ts";
-import { counted } from "../plots/ground/words.ts";
 
 /** Name and value of a card's lines. */
 export type CardLines = readonly (readonly [name: string, value: string])[];

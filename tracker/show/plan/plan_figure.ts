@@ -4,7 +4,7 @@ import { type Bar, barPanel, fewest } from "../plots/ground/bars.ts";
 import { INK, PAPER, QUIET, RULE, signsOf } from "../plots/ground/colours.ts";
 import { drawFigure } from "../plots/ground/frame.ts";
 import { FigureOptions, readOptions } from "../plots/ground/options.ts";
-import { counted } from "../plots/ground/words.ts";
+import { counted } from "../view/number_text.ts";
 import { type MemoryRow, memoryRows } from "./memory_rows.ts";
 
 const GIB = 1024 ** 3;

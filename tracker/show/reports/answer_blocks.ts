@@ -1,3 +1,4 @@
+import { counted } from "../view/number_text.ts";
 import {
   allowedDrop,
   type Artifact,
@@ -89,9 +90,7 @@ export function askedBlocks(view: StudyView): Block[] {
         `${dataset.dataset} worse than allowed? Constraints: ${constraintsLine(view.spec)}.`,
     ),
     paragraph(
-      `Study \`${view.study_id}\`: ${done.length} trial${done.length === 1 ? "" : "s"}, ${
-        reachedText(done)
-      }. ` +
+      `Study \`${view.study_id}\`: ${counted(done.length, "trial")}, ${reachedText(done)}. ` +
         `Ended: ${(view.message ?? view.stop ?? "still running").replace(/\.$/, "")}.`,
     ),
     ...figureNotes(view).map((note) => paragraph(`**${note}**`)),

@@ -1,3 +1,4 @@
+import { counted } from "./number_text.ts";
 import type { StudyLimits } from "../../../core/mod.ts";
 import { duration } from "./number_text.ts";
 
@@ -11,7 +12,7 @@ export function limitsText(limits: StudyLimits): string | null {
       : `budget ${duration(budget_seconds)} from the baseline on, set-up not counted`,
     gpu_hours === undefined ? "" : `${gpu_hours} GPU hours`,
     budget_joules === undefined ? "" : `${budget_joules} J`,
-    max_trials === undefined ? "" : `${max_trials} trial${max_trials === 1 ? "" : "s"}`,
+    max_trials === undefined ? "" : counted(max_trials, "trial"),
     max_full_evaluations === undefined ? "" : `${max_full_evaluations} full evaluations`,
     convergence_episodes === undefined ? "" : `${convergence_episodes} episodes without a gain`,
     least_gain_per_hour === undefined

@@ -50,3 +50,8 @@ export function duration(seconds: number): string {
 export function percent(share: number | null | undefined, decimals = 0): string {
   return share === null || share === undefined ? "–" : `${(share * 100).toFixed(decimals)} %`;
 }
+
+/** `one trial`, `3 trials`. */
+export function counted(count: number, one: string, many = `${one}s`): string {
+  return count === 1 ? `one ${one}` : `${count.toLocaleString("en-US")} ${many}`;
+}

@@ -23,6 +23,7 @@ class StoredTensor(ABC):
 
     FORM: ClassVar[str]  # the form's name, as in plugins/forms/
     PARTS: ClassVar[tuple[str, ...]]  # endings of a layer's tensors in the files
+    OPTIONAL: ClassVar[tuple[str, ...]] = ()  # of PARTS: a layer may lack them
     REPLACEABLE: ClassVar[bool]  # whether a later action may store the layer in another form
     STATE: ClassVar[str]  # what a layer in this form is, in a word: "quantized"
     OWN_LOADER: ClassVar[str | None] = None
@@ -71,8 +72,10 @@ class StoredTensor(ABC):
 
     @classmethod
     def found_parts(cls, stored: StoredTensors, layer: str) -> list[np.ndarray]:
-        """The parts of a layer in the order of `PARTS`; raises `CallFailure` where one is gone."""
-        missing = [part for part in cls.PARTS if f"{layer}{part}" not in stored]
+        """The parts that every layer has, in the order of `PARTS`; raises `CallFailure` where one
+        is gone."""
+        needed = [part for part in cls.PARTS if part not in cls.OPTIONAL]
+        missing = [part for part in needed if f"{layer}{part}" not in stored]
         if missing:
             raise CallFailure(
                 "bad_input",
@@ -80,7 +83,7 @@ class StoredTensor(ABC):
                 f" {layer}{missing[0]}",
                 hint="The checkpoint is damaged: copy or make it again",
             )
-        return [stored[f"{layer}{part}"] for part in cls.PARTS]
+        return [stored[f"{layer}{part}"] for part in needed]
 
     @classmethod
     @abstractmethod

@@ -35,6 +35,7 @@ class OrderedTensor(StoredTensor):
 
     FORM: ClassVar[str] = "ordered"
     PARTS: ClassVar[tuple[str, ...]] = (INTS, SCALES, ZEROS, PLACES, PROFILE)
+    OPTIONAL: ClassVar[tuple[str, ...]] = (ZEROS,)
     REPLACEABLE: ClassVar[bool] = False
     STATE: ClassVar[str] = "quantized"
     OWN_LOADER: ClassVar[str | None] = "stored as integers whose columns lie group by group"
@@ -97,17 +98,7 @@ class OrderedTensor(StoredTensor):
 
     @classmethod
     def read(cls, stored: StoredTensors, layer: str, config: Mapping[str, Any]) -> Self:
-        for part in (INTS, SCALES, PLACES, PROFILE):
-            if f"{layer}{part}" not in stored:
-                raise CallFailure(
-                    "bad_input",
-                    f"Cannot read {layer}: it is stored as {cls.FORM}, and its file has no"
-                    f" {layer}{part}",
-                    hint="The checkpoint is damaged: copy or make it again",
-                )
-        packed, scales, places, profile = (
-            stored[f"{layer}{part}"] for part in (INTS, SCALES, PLACES, PROFILE)
-        )
+        packed, scales, places, profile = cls.found_parts(stored, layer)
         settings, columns = [int(n) for n in profile.reshape(-1)], len(places)
         if (
             len(settings) != 2

@@ -8,7 +8,7 @@ in that order. Gemma's norms multiply by one more than they store, in llama.cpp 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from gguf import MODEL_ARCH, GGUFWriter
 
@@ -52,13 +52,23 @@ TANH_GELU = ("gelu_pytorch_tanh", "gelu_new", "gelu_fast")
 """transformers' names of the gelu by a tanh, which llama.cpp reads out of a table of float16."""
 
 
-GPT2_KEYS = {
-    "hidden_size": "n_embd",
-    "num_hidden_layers": "n_layer",
-    "intermediate_size": "n_inner",
-    "num_attention_heads": "n_head",
-    "max_position_embeddings": "n_positions",
-}
+GPT2 = Architecture(
+    MODEL_ARCH.GPT2,
+    ropes=(),
+    activations=TANH_GELU,
+    activation_key="activation_function",
+    norm_key="layer_norm_epsilon",
+    centred=True,
+    own_keys={
+        "hidden_size": "n_embd",
+        "num_hidden_layers": "n_layer",
+        "intermediate_size": "n_inner",
+        "num_attention_heads": "n_head",
+        "max_position_embeddings": "n_positions",
+    },
+    turned=(".c_attn.weight", ".c_proj.weight", ".c_fc.weight"),
+    why_not=own.gpt2_why_not,
+)
 STRETCHED = ("default", "linear", "yarn")
 ALL_ROPES = (*STRETCHED, "llama3")
 LLAMA = Architecture(MODEL_ARCH.LLAMA, True, ALL_ROPES)
@@ -95,17 +105,7 @@ ARCHITECTURES = {
     "GemmaForCausalLM": Architecture(
         MODEL_ARCH.GEMMA, activations=(*TANH_GELU, "gelu"), norm_shift=1.0
     ),
-    "GPT2LMHeadModel": Architecture(
-        MODEL_ARCH.GPT2,
-        ropes=(),
-        activations=TANH_GELU,
-        activation_key="activation_function",
-        norm_key="layer_norm_epsilon",
-        centred=True,
-        own_keys=GPT2_KEYS,
-        turned=(".c_attn.weight", ".c_proj.weight", ".c_fc.weight"),
-        why_not=own.gpt2_why_not,
-    ),
+    "GPT2LMHeadModel": GPT2,
     "GPTNeoXForCausalLM": Architecture(
         MODEL_ARCH.GPTNEOX,
         rotated=0.25,
@@ -218,16 +218,8 @@ ARCHITECTURES = {
     "HunYuanDenseV1ForCausalLM": Architecture(
         MODEL_ARCH.HUNYUAN_DENSE, ropes=("default", "dynamic")
     ),
-    "GPTBigCodeForCausalLM": Architecture(
-        MODEL_ARCH.STARCODER,
-        ropes=(),
-        activations=TANH_GELU,
-        activation_key="activation_function",
-        norm_key="layer_norm_epsilon",
-        centred=True,
-        own_keys=GPT2_KEYS,
-        kv_heads=1,
-        why_not=own.bigcode_why_not,
+    "GPTBigCodeForCausalLM": replace(
+        GPT2, kind=MODEL_ARCH.STARCODER, turned=(), kv_heads=1, why_not=own.bigcode_why_not
     ),
     "Lfm2ForCausalLM": Architecture(
         MODEL_ARCH.LFM2,

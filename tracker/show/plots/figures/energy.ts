@@ -1,10 +1,9 @@
-import { number } from "../../view/number_text.ts";
+import { counted, number } from "../../view/number_text.ts";
 import { signsOf } from "../ground/colours.ts";
 import { barPanel, fewest } from "../ground/bars.ts";
 import { drawFigure } from "../ground/frame.ts";
 import { FigureOptions, readOptions } from "../ground/options.ts";
 import { numeric, readRows, text, trialNames } from "../ground/read_rows.ts";
-import { counted } from "../ground/words.ts";
 
 const COLUMNS = {
   figure: "energy",

@@ -5,7 +5,7 @@ import { type Bar, barPanel, fewest } from "../ground/bars.ts";
 import { drawFigure } from "../ground/frame.ts";
 import { FigureOptions, readOptions } from "../ground/options.ts";
 import { numeric, readRows, text, trialNames } from "../ground/read_rows.ts";
-import { counted } from "../ground/words.ts";
+import { counted } from "../../view/number_text.ts";
 
 const Options = FigureOptions.extend({
   baseline: z.string().optional().describe("trial id; default the one that ends in /t00"),

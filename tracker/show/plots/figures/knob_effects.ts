@@ -5,7 +5,8 @@ import { drawFigure, type Panel } from "../ground/frame.ts";
 import { readOptions } from "../ground/options.ts";
 import { FigureOptions } from "../ground/options.ts";
 import { numeric, readRows, text } from "../ground/read_rows.ts";
-import { counted, shorten } from "../ground/words.ts";
+import { shorten } from "../ground/words.ts";
+import { counted } from "../../view/number_text.ts";
 import { z } from "zod";
 import type { KnobOptions } from "./knob_importance.ts";
 

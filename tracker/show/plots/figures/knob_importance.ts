@@ -1,13 +1,12 @@
 import { FULL } from "../../../../core/mod.ts";
 import * as Plot from "@observablehq/plot";
 import { z } from "zod";
-import { number } from "../../view/number_text.ts";
+import { counted, number } from "../../view/number_text.ts";
 import { hue, INK } from "../ground/colours.ts";
 import { barPanel, fewest } from "../ground/bars.ts";
 import { drawFigure } from "../ground/frame.ts";
 import { FigureOptions, readOptions } from "../ground/options.ts";
 import { numeric, readRows, text } from "../ground/read_rows.ts";
-import { counted } from "../ground/words.ts";
 
 const Options = FigureOptions.extend({
   metric: z.string().default("accuracy"),

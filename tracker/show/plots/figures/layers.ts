@@ -1,11 +1,11 @@
 import * as Plot from "@observablehq/plot";
 import { z } from "zod";
-import { number } from "../../view/number_text.ts";
+import { counted, number } from "../../view/number_text.ts";
 import { heat } from "../ground/colours.ts";
 import { drawFigure, type Panel } from "../ground/frame.ts";
 import { FigureOptions, readOptions } from "../ground/options.ts";
 import { numeric, readRows, text, trialNames } from "../ground/read_rows.ts";
-import { counted, shorten } from "../ground/words.ts";
+import { shorten } from "../ground/words.ts";
 
 const Options = FigureOptions.extend({
   scorer: z.string().optional().describe("such as kl; default: the first of the rows"),

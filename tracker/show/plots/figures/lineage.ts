@@ -1,11 +1,11 @@
 import * as Plot from "@observablehq/plot";
 import { z } from "zod";
-import { bytes } from "../../view/number_text.ts";
+import { bytes, counted } from "../../view/number_text.ts";
 import { hue, INK, PAPER, RULE } from "../ground/colours.ts";
 import { drawFigure, type Panel } from "../ground/frame.ts";
 import { FigureOptions, readOptions } from "../ground/options.ts";
 import { numeric, readRows, text } from "../ground/read_rows.ts";
-import { counted, shorten } from "../ground/words.ts";
+import { shorten } from "../ground/words.ts";
 
 const Options = FigureOptions.extend({
   front: z.array(z.string()).default([]).describe("artifact ids to mark"),

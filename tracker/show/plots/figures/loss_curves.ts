@@ -5,7 +5,7 @@ import { drawFigure, type Panel } from "../ground/frame.ts";
 import { FigureOptions, readOptions } from "../ground/options.ts";
 import { numeric, readRows, text, trialNames } from "../ground/read_rows.ts";
 import { thinned } from "../ground/thin.ts";
-import { counted } from "../ground/words.ts";
+import { counted } from "../../view/number_text.ts";
 
 const Options = FigureOptions.extend({
   metrics: z.array(z.string()).optional().describe("default: loss and held_out_loss, else all"),

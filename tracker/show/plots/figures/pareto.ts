@@ -14,7 +14,8 @@ import { drawFigure, drawPanel, type Panel } from "../ground/frame.ts";
 import type { LegendItem } from "../ground/legend.ts";
 import { FigureOptions, readOptions } from "../ground/options.ts";
 import { newDocument } from "../ground/svg.ts";
-import { counted, listed } from "../ground/words.ts";
+import { listed } from "../ground/words.ts";
+import { counted } from "../../view/number_text.ts";
 import { type Box, labelBox, labelWidth, placeLabels } from "../place_labels.ts";
 import { type QualityColumn, qualityColumn, type Standing, standings } from "./pareto_points.ts";
 

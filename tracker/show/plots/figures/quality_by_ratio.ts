@@ -3,7 +3,8 @@ import { ALARM, INK, PAPER, QUIET, type Shape, signsOf } from "../ground/colours
 import { drawFigure, type Panel } from "../ground/frame.ts";
 import { FigureOptions, readOptions } from "../ground/options.ts";
 import { numeric, readRows, text } from "../ground/read_rows.ts";
-import { counted, shorten } from "../ground/words.ts";
+import { shorten } from "../ground/words.ts";
+import { counted } from "../../view/number_text.ts";
 
 export type QualityByRatioOptions = FigureOptions;
 

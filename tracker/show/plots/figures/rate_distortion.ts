@@ -6,7 +6,7 @@ import { drawFigure, drawPanel, type Panel } from "../ground/frame.ts";
 import { FigureOptions, readOptions } from "../ground/options.ts";
 import { flag, numeric, readRows, text, trialNames } from "../ground/read_rows.ts";
 import { newDocument } from "../ground/svg.ts";
-import { counted } from "../ground/words.ts";
+import { counted } from "../../view/number_text.ts";
 import { placeLabels } from "../place_labels.ts";
 
 const Options = FigureOptions.extend({ rate: z.enum(["weight_bits", "size_bytes"]).optional() });

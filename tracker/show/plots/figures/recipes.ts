@@ -4,7 +4,8 @@ import { INK, PAPER, RULE, signsOf } from "../ground/colours.ts";
 import { drawFigure, type Panel } from "../ground/frame.ts";
 import { FigureOptions, readOptions } from "../ground/options.ts";
 import { flag, numeric, readRows, text, trialNames } from "../ground/read_rows.ts";
-import { counted, shorten } from "../ground/words.ts";
+import { shorten } from "../ground/words.ts";
+import { counted } from "../../view/number_text.ts";
 
 const Options = FigureOptions.extend({
   outcomes: z.array(z.string()).optional().describe("columns of the rows that end the lines"),

@@ -5,7 +5,8 @@ import { change } from "../ground/colours.ts";
 import { drawFigure, type Panel } from "../ground/frame.ts";
 import { FigureOptions, readOptions } from "../ground/options.ts";
 import { numeric, readRows, text, trialNames } from "../ground/read_rows.ts";
-import { counted, shorten } from "../ground/words.ts";
+import { shorten } from "../ground/words.ts";
+import { counted } from "../../view/number_text.ts";
 
 const Options = FigureOptions.extend({
   metric: z.string().default("accuracy"),

@@ -1,11 +1,10 @@
 import * as Plot from "@observablehq/plot";
-import { number } from "../../view/number_text.ts";
+import { counted, number } from "../../view/number_text.ts";
 import { hue, INK, PAPER } from "../ground/colours.ts";
 import { type Bar, barPanel, fewest } from "../ground/bars.ts";
 import { drawFigure } from "../ground/frame.ts";
 import { FigureOptions, readOptions } from "../ground/options.ts";
 import { numeric, readRows, text, trialNames } from "../ground/read_rows.ts";
-import { counted } from "../ground/words.ts";
 
 const COLUMNS = {
   figure: "roofline",

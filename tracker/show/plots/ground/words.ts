@@ -56,11 +56,6 @@ export function wrap(text: string, width: number, size: number, bold = false): s
   }, []);
 }
 
-/** `one trial`, `3 trials`. */
-export function counted(count: number, one: string, many = `${one}s`): string {
-  return count === 1 ? `one ${one}` : `${count.toLocaleString("en-US")} ${many}`;
-}
-
 /** Names of a list with the last behind "and"; beyond `most` the rest is counted. */
 export function listed(names: readonly string[], most = 4): string {
   const shown = names.length > most

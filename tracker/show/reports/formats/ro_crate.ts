@@ -1,3 +1,4 @@
+import { counted } from "../../view/number_text.ts";
 import { modelLabel, type StudyView } from "../../view/study_view.ts";
 import { type Authorship, dayOf, titleOf } from "../answer_blocks.ts";
 
@@ -77,8 +78,9 @@ export function roCrate(
     "@id": "./",
     "@type": "Dataset",
     name: `Compression of ${titleOf(view)}`,
-    description: `Report of the pare study ${view.study_id}: ${view.trials.length} ` +
-      `trial${view.trials.length === 1 ? "" : "s"}.`,
+    description: `Report of the pare study ${view.study_id}: ${
+      counted(view.trials.length, "trial")
+    }.`,
     datePublished: dayOf(view) ?? today,
     ...(author === undefined || author === "" ? {} : { author: { "@id": "#author" } }),
     hasPart: ids,

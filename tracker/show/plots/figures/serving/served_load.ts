@@ -3,7 +3,7 @@ import { INK, PAPER, type Shape, signsOf } from "../../ground/colours.ts";
 import { drawFigure, type Panel } from "../../ground/frame.ts";
 import { FigureOptions, readOptions } from "../../ground/options.ts";
 import { numeric, readRows, text } from "../../ground/read_rows.ts";
-import { counted } from "../../ground/words.ts";
+import { counted } from "../../../view/number_text.ts";
 
 export type ServedLoadOptions = FigureOptions;
 
