@@ -14,6 +14,8 @@ export interface Planned {
   readonly actions: readonly AskedAction[];
   /** Whether it compares what is left of caches, whatever its methods choose by. */
   readonly counts_caches?: boolean;
+  /** What it costs beside the quality where nobody asks for another front, and why. */
+  readonly costs?: { readonly metrics: readonly string[]; readonly reason: string };
 }
 
 /** Where what a method leaves lets go of the cache by what was read; undefined: nowhere. */

@@ -9,6 +9,7 @@ import type { RunRequest } from "../schemas/request.ts";
 import type { Assumption, Objective, Spec } from "../schemas/spec.ts";
 import { setsCache } from "../strategies/caches/cache_policies.ts";
 import type { AgentMethod } from "../strategies/resolve_action.ts";
+import type { Planned } from "./evict_after.ts";
 
 /** Refuses what can only be estimated here, or is of a GPU that is not there. */
 function checkReadable(asked: readonly Metric[], device: Facts["device"]): void {
@@ -95,13 +96,16 @@ export function defaultCosts(
   methods: readonly AgentMethod[],
   facts: Facts,
   { front, context_tokens }: Pick<RunRequest, "front" | "context_tokens">,
-  evict_after: Spec["evict_after"],
+  { evict_after, costs: planned }: Pick<Spec, "evict_after"> & Pick<Planned, "costs">,
 ): {
   readonly emulated: boolean;
   readonly costs: readonly Objective[];
   readonly uncounted: readonly string[];
 } {
   const emulated = emulatesSome(runtime, methods, facts);
+  if (planned !== undefined) {
+    return { emulated, costs: planned.metrics.map(objectiveOf), uncounted: [] };
+  }
   if (!emulated) return { emulated, costs: USUAL_COSTS, uncounted: [] };
   const counted = { context_tokens, evict_after };
   const costs = countedCosts(methods, counted);
@@ -155,8 +159,12 @@ function emulatesSome(
 export function objectivesAssumption(
   objectives: readonly Objective[],
   { name, runtime }: Pick<ChosenRuntime, "name" | "runtime">,
+  planned: Planned["costs"],
 ): Assumption {
   const value = objectives.map(({ metric }) => metric).join(", ");
+  if (planned !== undefined) {
+    return { field: "objectives", value, source: "default", reason: planned.reason };
+  }
   return objectives.includes(LATENCY)
     ? {
       field: "objectives",

@@ -123,7 +123,8 @@ function inferences(
   spec: Pick<Spec, "primary_objective" | "objectives" | "rungs" | "reward_weights">,
   classified: Classified,
   runtime: ChosenRuntime,
-  carbon: Facts["device"]["carbon_intensity"],
+  { carbon_intensity: carbon }: Facts["device"],
+  planned: Planned["costs"],
 ): Assumption[] {
   const primary = spec.primary_objective;
   const found: Assumption[] = [
@@ -139,7 +140,9 @@ function inferences(
       source: "inferred",
       reason: `${classified.dataset_class}: math and code go by accuracy, others by latency`,
     },
-    ...(request.front === undefined ? [objectivesAssumption(spec.objectives, runtime)] : []),
+    ...(request.front === undefined
+      ? [objectivesAssumption(spec.objectives, runtime, planned)]
+      : []),
   ];
   if (request.objectives === undefined) {
     const weights = WEIGHTS.flatMap((term) => {
@@ -231,7 +234,7 @@ export function inferSpec(
   const tasks = planTasks(choice, request);
   const rungs = planRungs(choice.tasks, request);
   const able = plugins.methods.filter(({ method }) => usable.has(method.name));
-  const { costs, ...speed } = defaultCosts(runtime, able, facts, request, evict_after);
+  const { costs, ...speed } = defaultCosts(runtime, able, facts, request, { ...plan, evict_after });
   const gates = gatesInForce(request);
   checkDistances("set a gate on", gates.map(({ metric }) => metric), choice.tasks, request.samples);
   const objectives = frontObjectives(choice.tasks, costs, request, facts);
@@ -267,7 +270,7 @@ export function inferSpec(
     required_memory_gb: requiredMemoryGb(facts),
     assumptions: [
       ...assumptions,
-      ...inferences(request, parts, classified, runtime, facts.device.carbon_intensity),
+      ...inferences(request, parts, classified, runtime, facts.device, plan.costs),
       ...behind.assumptions,
     ],
     warnings: [

@@ -1,8 +1,7 @@
 import { recommend } from "../../advice/recommend.ts";
-import { knownMetric } from "../../metrics/metric_table.ts";
 import type { Facts } from "../../schemas/facts.ts";
 import type { RunRequest } from "../../schemas/request.ts";
-import type { Objective, Spec } from "../../schemas/spec.ts";
+import type { Spec } from "../../schemas/spec.ts";
 import { inferSpec, type SpecPlugins } from "../../spec/infer_spec.ts";
 import { checkHeldAtAll } from "../../strategies/held_methods.ts";
 import type { AgentMethod } from "../../strategies/resolve_action.ts";
@@ -13,7 +12,10 @@ import { SweepPlan, sweptMethods } from "./plan.ts";
 import { openSweep, runSweep } from "./run_sweep.ts";
 
 /** What an answer about caches is told in, where the document asks for no other front. */
-const COST = "context_kv_bytes";
+const COSTS = {
+  metrics: ["context_kv_bytes"],
+  reason: "a sweep asks what quality a smaller cache costs",
+};
 
 const plan = { sweep: SweepPlan.describe("methods of the cache by budgets; `pare sweep`") };
 
@@ -53,20 +55,6 @@ function sweepSpec(
     entries.every((entry) => checkHeldAtAll(one, entry, facts).ok)
   );
   const runtimes = request.runtime === undefined ? able : plugins.runtimes;
-  const plan = { actions: asked(cells), counts_caches: true };
-  const spec = inferSpec(request, facts, { ...plugins, runtimes }, plan);
-  if (request.front !== undefined) return spec;
-  const { name: metric, direction, unit } = knownMetric(COST, "metric");
-  const objectives: Objective[] = [spec.objectives[0]!, { metric, direction, unit }];
-  const assumptions = spec.assumptions.filter(({ field }) => field !== "objectives");
-  return {
-    ...spec,
-    objectives,
-    assumptions: [...assumptions, {
-      field: "objectives",
-      value: objectives.map((one) => one.metric).join(", "),
-      source: "default",
-      reason: "a sweep asks what quality a smaller cache costs",
-    }],
-  };
+  const plan = { actions: asked(cells), counts_caches: true, costs: COSTS };
+  return inferSpec(request, facts, { ...plugins, runtimes }, plan);
 }

@@ -72,6 +72,13 @@ Deno.test("a sweep measures the baseline and each cell on all samples, and times
   const spec = kind.spec(request, facts, { ...plugins, methods: known });
   assert.deepEqual(spec.objectives.map(({ metric }) => metric), ["accuracy", "context_kv_bytes"]);
   assert.equal(spec.evict_after, "context");
+  const { accuracy, memory, ...others } = spec.reward_weights;
+  assert.ok(accuracy > memory && Math.abs(accuracy + memory - 1) < 1e-9, "the cache is weighed");
+  assert.deepEqual(others, { latency: 0, energy: 0 }, "and nothing that the front does not name");
+  const weighed = spec.assumptions.filter(({ field }) =>
+    /^(objectives|reward_weights)$/.test(field)
+  );
+  assert.match(weighed.map(({ value }) => value).join("; "), /context_kv_bytes; .*,memory=0\./);
 
   const input = { ...made.input({ methods: known, spec }), request };
   const result = await kind.drive(input, made.ports as RunPorts);
