@@ -1,7 +1,7 @@
 /**
  * One study with two workers against one, in turn: `deno run -A tests/benchmarks/workers/bench_workers.ts
- * [--rounds 3] [--trials 8] [--keep FOLDER]`. The study is of the tiny model and of fixed recipes, so that
- * both run the same trials; each run has a PARE_HOME of its own, in which nothing is found. Prints the wall
+ * [--rounds 3] [--trials 8] [--dataset tiny] [--keep FOLDER]`. The study is of the tiny model and
+ * of fixed recipes, so that both run the same trials; each run has a PARE_HOME of its own, in which nothing is found. Prints the wall
  * seconds of the journal with and without its baseline, what was timed in it, and the load before it. No timing
  * waits for a quiet machine: its figures are not looked at.
  */
@@ -21,6 +21,7 @@ const { values: given } = parseArgs({
   options: {
     rounds: { type: "string", default: "3" },
     trials: { type: "string", default: "8" },
+    dataset: { type: "string", default: "tiny" },
     keep: { type: "string" },
   },
 });
@@ -33,7 +34,13 @@ const RECIPES = [8, 4, 3, 2].flatMap((bits) =>
 
 function document(workers: number, trials: number) {
   return {
-    ...{ model_name: "tiny", dataset: "tiny", offline: true, earlier_studies: false, rules: [] },
+    ...{
+      model_name: "tiny",
+      dataset: given.dataset,
+      offline: true,
+      earlier_studies: false,
+      rules: [],
+    },
     ...{ strategies: RECIPES.slice(0, trials), max_trials: trials, max_full_evaluations: trials },
     ...{ runtime: "openvino", convergence_episodes: 100, workers },
   };
