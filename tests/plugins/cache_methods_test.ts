@@ -22,6 +22,7 @@ import snapkv from "../../plugins/kv_cache/snapkv.ts";
 import streaming from "../../plugins/kv_cache/streaming.ts";
 import tova from "../../plugins/kv_cache/tova.ts";
 import { checkRequest } from "../../tracker/lab/check_request.ts";
+import { modelReads } from "../../tracker/lab/model_reads.ts";
 import { discoverPlugins } from "../../tracker/lab/discover.ts";
 import { smallFacts } from "../core/spec_facts.ts";
 
@@ -258,6 +259,7 @@ Deno.test("what a sweep could run on no model is refused before one is read", as
       StudyRequest.parse({ model_name: "none", dataset: "demo", ...more }),
       { ...smallFacts().dataset, dataset: "demo" },
       registry,
+      undefined,
     );
   const refused = (sweep: object, words: RegExp) =>
     assert.throws(() => check({ sweep: { methods: ["snapkv"], budgets: [32], ...sweep } }), words);
@@ -290,33 +292,35 @@ Deno.test("a budget or a context that a model's config leaves no room for is ref
   const folder = await Deno.makeTempDir();
   const config = { model_type: "gpt2", n_embd: 8, n_layer: 2, n_positions: 1024, vocab_size: 9 };
   await Deno.writeTextFile(`${folder}/config.json`, JSON.stringify(config));
-  const check = (more: object, model_name = folder) =>
-    checkRequest(
-      StudyRequest.parse({ model_name, dataset: "demo", ...more }),
-      { ...smallFacts().dataset, dataset: "demo" },
-      registry,
-    );
+  const check = async (more: object, model_name = folder) => {
+    const request = StudyRequest.parse({ model_name, dataset: "demo", ...more });
+    const dataset = { ...smallFacts().dataset, dataset: "demo" };
+    checkRequest(request, dataset, registry, await modelReads(request));
+  };
   const sweep = (methods: string[], budgets: number[], set = {}) => ({
     sweep: { methods, budgets, set },
   });
   const keeps = /a budget of 1024 tokens as the budget keeps 1024 tokens, all of the 1024 that/;
   for (const method of ["snapkv", "h2o", "knorm"]) {
-    assert.throws(() => check(sweep([method], [64, 1024])), keeps);
-    check(sweep([method], [1023, 0.5]));
-    check(sweep([method], [1024]), "none");
+    await assert.rejects(() => check(sweep([method], [64, 1024])), keeps);
+    await check(sweep([method], [1023, 0.5]));
+    await check(sweep([method], [1024]), "none");
   }
-  assert.throws(() => check(sweep(["streaming"], [1024])), /sinks and window keep 1024 tokens/);
+  await assert.rejects(
+    () => check(sweep(["streaming"], [1024])),
+    /sinks and window keep 1024 tokens/,
+  );
   config.n_positions = 128;
   await Deno.writeTextFile(`${folder}/config.json`, JSON.stringify(config));
-  assert.throws(
+  await assert.rejects(
     () => check(sweep(["snapkv"], [0.5], { window: 128 })),
     /a budget of 50 % as the budget keeps 128 tokens, all of the 128 that the model reads/,
   );
-  assert.throws(
+  await assert.rejects(
     () => check({ context_tokens: 256 }),
     /Cannot count memory at a context of 256 tokens: .* reads 128 tokens at most/,
   );
   await Deno.writeTextFile(`${folder}/config.json`, "{");
-  check(sweep(["snapkv"], [1024]));
+  await check(sweep(["snapkv"], [1024]));
   await Deno.remove(folder, { recursive: true });
 });

@@ -1,5 +1,4 @@
-import { readFileSync, realpathSync, statSync } from "node:fs";
-import { join } from "node:path";
+import { realpathSync, statSync } from "node:fs";
 import {
   askedFront,
   checkContextRead,
@@ -8,7 +7,6 @@ import {
   chooseTasks,
   clashOf,
   classifyDataset,
-  contextOf,
   type DatasetFacts,
   findTarget,
   gatesInForce,
@@ -56,28 +54,19 @@ export function checkWorkers(request: RunRequest): void {
   );
 }
 
-/** Tokens that a model reads, before anything of its weights is looked at; undefined: not known yet. */
-function modelReads(model_name: string): number | undefined {
-  try {
-    const text = readFileSync(join(model_name, "config.json"), "utf8");
-    return contextOf(JSON.parse(text), model_name);
-  } catch {
-    return undefined; // no folder, or a file that is refused where the model is read
-  }
-}
-
 /**
  * Refuses what can be known to be wrong before an environment is made or a model is read: names of
  * the dataset, benchmarks with settings of their own, gates, methods, knobs, runtime, sampler and target,
  * weights that weigh nothing, and data files that are not there where no other benchmark is left.
+ * `reads`: tokens that the model does, where that is known.
  */
 export function checkRequest(
   request: RunRequest,
   dataset: DatasetFacts,
   registry: Registry,
+  reads: number | undefined,
 ): void {
   checkWorkers(request);
-  const reads = modelReads(request.model_name);
   checkContextRead(request, reads);
   const sets = registry.agents.flatMap((agent) => agent.benchmark_sets ?? []);
   const classified = classifyDataset(dataset, sets);

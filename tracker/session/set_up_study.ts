@@ -20,6 +20,7 @@ import { withEarlierLadder } from "../lab/data/earlier_ladder.ts";
 import { withFoundTasks } from "../lab/data/find_tasks.ts";
 import { type ReadDataset, readDataset } from "../lab/data/inspect_dataset.ts";
 import { discoverPlugins } from "../lab/discover.ts";
+import { modelReads } from "../lab/model_reads.ts";
 import { withGiven } from "../lab/given/given_checkpoints.ts";
 import { requireOwnCode } from "../lab/given/own_code.ts";
 import { provenanceOf } from "../lab/provenance.ts";
@@ -82,7 +83,7 @@ export async function checkedTools(
     ...[opened, setting_up, study_id, loaded, request, workers] as const,
   );
   const registry = await withFoundTasks(request, dataset, loaded, runner);
-  checkRequest(request, dataset.facts, registry);
+  checkRequest(request, dataset.facts, registry, await modelReads(request));
   const runtime = request.runtime === undefined ? null : registry.runtime(request.runtime);
   if (runtime?.needs.gpu === true && !await hasCard(workers)) {
     throw new UsageError(

@@ -119,7 +119,7 @@ Deno.test("workers share a CPU's cores but for timings, and have a GPU each", as
 Deno.test("a run that does one thing after another refuses workers in a sentence", () => {
   const asked = { ...request({ workers: 2 }), kind: "evaluation" } as never;
   assert.throws(
-    () => checkRequest(asked, smallFacts().dataset, plugins),
+    () => checkRequest(asked, smallFacts().dataset, plugins, undefined),
     /Cannot run 2 workers as a study that only evaluates does one thing after another: leave workers out/,
   );
 });

@@ -58,6 +58,7 @@ function frontData(rows: readonly Row[]): FrontData {
         ["latency ×", ratio(row)],
         ["size", size(row["size_bytes"])],
         ["memory", size(row["memory_bytes"])],
+        ["KV cache of a context", size(row["context_kv_bytes"])],
         ["P(front)", figure(row["front_probability"], 2)],
       ] as const).filter(([, told]) => told !== "–"),
     })),

@@ -6,6 +6,7 @@ import { checkRequest } from "../../lab/check_request.ts";
 import { withFoundTasks } from "../../lab/data/find_tasks.ts";
 import { type ReadDataset, readDataset } from "../../lab/data/inspect_dataset.ts";
 import { discoverPlugins } from "../../lab/discover.ts";
+import { modelReads } from "../../lab/model_reads.ts";
 
 /** Names that the set-up makes a model of. */
 const MADE = ["tiny", "demo"];
@@ -62,5 +63,6 @@ export async function checkSubmitted(request: RunRequest): Promise<void> {
   request.plugins.forEach(checkPlugin);
   const dataset = await readDataset(request.dataset);
   const plugins = request.plugins.length > 0 ? null : await pluginsFor(request, dataset);
-  if (plugins !== null) checkRequest(request, dataset.facts, plugins);
+  if (plugins === null) return;
+  checkRequest(request, dataset.facts, plugins, await modelReads(request));
 }

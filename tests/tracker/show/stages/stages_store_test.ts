@@ -248,7 +248,7 @@ Deno.test("a method that is not there is refused before anything is made", async
   const request = checkStudy(document, "stages");
   const { dataset } = smallFacts();
   const named = { ...dataset, dataset: "tiny_words", path: null };
-  assert.throws(() => checkRequest(request, named, registry), /Did you mean "seedlm"/);
+  assert.throws(() => checkRequest(request, named, registry, undefined), /Did you mean "seedlm"/);
 });
 
 Deno.test("a document that is none is refused in a sentence", () =>
