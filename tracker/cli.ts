@@ -1,3 +1,4 @@
+import "./ground/terminal/hang_up.ts"; // first: what is loaded later may listen to the signal
 import { Command, CommanderError, Option } from "commander";
 import { passProxyHere } from "./ground/http/this_machine.ts";
 import { sayError } from "./commands/output/say_error.ts";

@@ -1,4 +1,9 @@
-/** Ctrl-C ends the work cleanly, `ending` says how; a second one ends the process. */
+import { onHangUp } from "../../ground/terminal/hang_up.ts";
+
+/**
+ * Ctrl-C ends the work cleanly, `ending` says how; a second one ends the process. A terminal that is closed
+ * does the same, where the work was not started to outlive it.
+ */
 export function interruptible(
   say: (text: string) => void,
   begun: () => boolean,
@@ -12,5 +17,6 @@ export function interruptible(
     controller.abort();
   };
   for (const signal of ["SIGINT", "SIGTERM"] as const) Deno.addSignalListener(signal, stop);
+  onHangUp(() => controller.abort()); // nobody reads what is said any more
   return controller;
 }
