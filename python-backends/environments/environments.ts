@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { existsSync, mkdirSync, readdirSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, realpathSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import process from "node:process";
 import { UsageError } from "../../core/mod.ts";
@@ -176,12 +176,19 @@ function findReady(
     if (!entry.startsWith(`${pins.name}-`) || !isReady(directory)) continue;
     const facts = readyFacts(directory);
     const fits = facts.hash === pins.hash && facts.gpu === gpu && facts.platform === PLATFORM &&
-      (facts.base ?? null) === base;
+      isSameBase(facts.base ?? null, base);
     if (fits && (minor === null || facts.minor === minor)) {
       return { name: pins.name, python: interpreter(directory), hash: pins.hash, directory };
     }
   }
   return null;
+}
+
+/** Whether two paths are of one base, which a link to a home or to its environments names otherwise. */
+function isSameBase(recorded: unknown, base: string | null): boolean {
+  if (typeof recorded !== "string" || base === null || recorded === base) return recorded === base;
+  return [recorded, base].every(existsSync) && basename(recorded) === basename(base) &&
+    realpathSync(dirname(recorded)) === realpathSync(dirname(base));
 }
 
 /** Built to its end, by a Python that is still there: else the interpreter's link leads nowhere. */

@@ -8,9 +8,10 @@ import {
   readdirSync,
   readFileSync,
   rmSync,
+  symlinkSync,
   writeFileSync,
 } from "node:fs";
-import { join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { readCounts } from "../../python-backends/checks.ts";
 import { doctor, isOlder } from "../../python-backends/doctor.ts";
 import { PLATFORM } from "../../python-backends/environments/npm_libraries.ts";
@@ -180,6 +181,14 @@ Deno.test("an environment on another one has its own packages first, then all of
     assert.deepEqual(await ensureEnvironment("own", { home, pins_directory, onProgress }), own);
     assert.deepEqual(lines, [], "found again by its pins and its base");
     assert.deepEqual(await findEnvironment("own", home, pins_directory), own);
+    const link = join(temporaryFolder("links"), "bin");
+    symlinkSync(dirname(python), link);
+    const at = (PARE_ENV_CHECKS: string) =>
+      withVariables({ PARE_ENV_CHECKS }, () => findEnvironment("own", home, pins_directory));
+    assert.deepEqual(await at(join(link, basename(python))), own, "its base, by a link");
+    const other = join(temporaryFolder("others"), basename(python));
+    symlinkSync(python, other);
+    assert.equal(await at(other), null, "a base elsewhere");
   });
   const alone = readPins("own", ownPins(["json"])).hash;
   const hashes = [
