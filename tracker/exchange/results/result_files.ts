@@ -113,11 +113,11 @@ function scriptOf(sources: ResultSources, row: ResultRow, folder: string): strin
   return [
     "#!/bin/sh",
     `# Runs ${experimentOf(row, sources)} again and says what differs:`,
-    "#   cd <a clone of pare>; sh <this file>",
+    "#   cd <a clone of pare>; sh <this file> [--model DIR] [--dataset FILE]",
     "set -eu",
     'here=$(CDPATH= cd -- "$(dirname -- "$0")" && pwd)',
     ...(commit === null ? [] : [`git checkout ${commit}`]),
-    `exec sh "$here/${up}reproduce.sh" ${row.name}`,
+    `exec sh "$here/${up}reproduce.sh" ${row.name} "$@"`,
     "",
   ].join("\n");
 }

@@ -1,4 +1,7 @@
 import assert from "node:assert/strict";
+import { mkdir, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { execa } from "execa";
 import type { SampleResult } from "../../../../core/mod.ts";
 import {
   comparedRows,
@@ -6,9 +9,10 @@ import {
   isTold,
   verdictOn,
 } from "../../../../tracker/exchange/results/compared_rows.ts";
-import { folderOf } from "../../../../tracker/exchange/results/result_files.ts";
+import { folderOf, resultFiles } from "../../../../tracker/exchange/results/result_files.ts";
 import { resultsLatex } from "../../../../tracker/exchange/results/results_latex.ts";
 import { samplesCsv } from "../../../../tracker/exchange/results/role_files.ts";
+import type { RecordedStudy } from "../../../../tracker/lab/recorded_trial.ts";
 import { bestRows, resultTable } from "../../../../tracker/show/sweep/result_table.ts";
 import { resultsMarkdown } from "../../../../tracker/show/sweep/results_markdown.ts";
 import type { StudyView } from "../../../../tracker/show/view/study_view.ts";
@@ -138,6 +142,28 @@ Deno.test("a cell's folder is method, model and budget, and its trial where two 
   const twice = resultTable(viewOf([...TRIALS, trial(4, "snapkv", ["64"], [0.7, 13])]))!;
   assert.equal(twice.rows[1]!.method, "recipe of s/t01");
   assert.equal(folderOf(twice.rows[1]!, twice), "recipe-of-s-t01_small_64");
+});
+
+Deno.test("the script of a cell hands on where its model and data lie", async () => {
+  const folder = await Deno.makeTempDir();
+  try {
+    const view = {
+      ...viewOf(TRIALS.map((one) => ({ ...one, spans: [] }))),
+      ...{ phases: [], facts: { device: {} } },
+    } as unknown as StudyView; // what a manager's page reads of it, too
+    const recorded = { machine: {}, trials: [] } as unknown as RecordedStudy;
+    const more = { samples, recorded, locks: {}, experiment: null, ours: "snapkv" };
+    const files = resultFiles({ view, table, ...more });
+    const [path, text] = Object.entries(files).find(([name]) => name.endsWith("s-t03.sh"))!;
+    const script = join(folder, "results", path);
+    await mkdir(dirname(script), { recursive: true });
+    await writeFile(script, text);
+    await writeFile(join(folder, "reproduce.sh"), 'printf "%s;" "$@"');
+    const { stdout } = await execa("sh", [script, "--dataset", "my data.jsonl"]);
+    assert.equal(stdout, "t03;--dataset;my data.jsonl;");
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
 });
 
 Deno.test("per-sample rows say what became of each answer, and any CSV reader reads them", () => {
