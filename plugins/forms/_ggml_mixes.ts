@@ -25,7 +25,7 @@ const OTHER_BLOCKS: Readonly<Record<string, readonly Role[]>> = {
 const ATTENTION: readonly Role[] = ["q", "k", "v", "o"];
 const USUAL_BLOCK: readonly Role[] = [...ATTENTION, "gate", "up", "down"];
 /** Of whose mixtures each block has an expert that every token is sent to, besides. */
-const SHARED_EXPERT = "Qwen2MoeForCausalLM";
+const SHARED_EXPERT = ["Qwen2MoeForCausalLM", "HunYuanMoEV1ForCausalLM"];
 /** Whose `up` holds the gate too. */
 const GATED_UP = ["Phi3ForCausalLM", "GlmForCausalLM", "Glm4ForCausalLM"];
 
@@ -239,7 +239,7 @@ export function blockTensors(facts: Facts): BlockTensor[] {
   const experts = expertsOf(facts);
   if (experts === null) return (OTHER_BLOCKS[architecture] ?? USUAL_BLOCK).map(tensor);
   const own = [...ATTENTION.map(tensor), ...gated(hidden, experts.wide, experts.count)];
-  if (architecture !== SHARED_EXPERT) return own;
+  if (!SHARED_EXPERT.includes(architecture)) return own;
   const left = model.linear_parameters / model.layers - weightsOf(own);
   return [...own, ...gated(hidden, left / (3 * hidden))];
 }

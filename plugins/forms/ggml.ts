@@ -14,7 +14,7 @@ export const DECODED =
   "llama.cpp alone multiplies by its blocks: elsewhere they are decoded to floats " +
   "when the model is loaded, which take a float's bytes in memory and run no faster";
 
-/** Architectures whose GGUF file is written (`runtimes/llama_cpp/gguf_architectures.py`). */
+/** Architectures whose GGUF file is written (`runtimes/llama_cpp/architectures/known.py`). */
 const WRITTEN = [
   "LlamaForCausalLM",
   "MistralForCausalLM",
@@ -51,6 +51,15 @@ const WRITTEN = [
   "HunYuanDenseV1ForCausalLM",
   "GPTBigCodeForCausalLM",
   "Lfm2ForCausalLM",
+  "Glm4MoeForCausalLM",
+  "Ernie4_5_MoeForCausalLM",
+  "Lfm2MoeForCausalLM",
+  "HunYuanMoEV1ForCausalLM",
+  "Dots1ForCausalLM",
+  "MiniMaxM2ForCausalLM",
+  "GraniteMoeForCausalLM",
+  "GraniteMoeSharedForCausalLM",
+  "GptOssForCausalLM",
 ];
 
 /** Whether a GGUF file of the model is written. */

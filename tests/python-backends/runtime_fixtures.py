@@ -173,6 +173,47 @@ OTHERWISE: dict[str, dict[str, Any]] = {
         "layer_types": ["conv", "full_attention", "conv"], "num_hidden_layers": 3,
         "block_multiple_of": 32, "pad_token_id": 0, "tie_word_embeddings": True,
     },
+    "Glm4MoeForCausalLM": {
+        "n_routed_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 64,
+        "n_shared_experts": 2, "routed_scaling_factor": 1.7, "use_qk_norm": True,
+        "attention_bias": True, "pad_token_id": 0, "first_k_dense_replace": 1,
+    },
+    "Ernie4_5_MoeForCausalLM": {
+        "moe_num_experts": 4, "moe_k": 2, "moe_intermediate_size": 64,
+        "moe_num_shared_experts": 2, "moe_layer_start_index": 1, "pad_token_id": 0,
+    },
+    "Lfm2MoeForCausalLM": {
+        "layer_types": ["conv", "full_attention", "conv"], "num_hidden_layers": 3,
+        "num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 64,
+        "num_dense_layers": 1, "pad_token_id": 0, "tie_word_embeddings": True,
+    },
+    "HunYuanMoEV1ForCausalLM": {"num_experts": 4, "moe_topk": [2, 2], "pad_token_id": 0},
+    "Dots1ForCausalLM": {
+        "n_routed_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 64,
+        "n_shared_experts": 1, "routed_scaling_factor": 2.5, "norm_topk_prob": False,
+        "first_k_dense_replace": 1, "num_key_value_heads": 4, "pad_token_id": 0, "n_group": 1,
+        "topk_group": 1,
+    },
+    "MiniMaxM2ForCausalLM": {
+        "num_local_experts": 4, "num_experts_per_tok": 2, "pad_token_id": 0,
+        "rope_parameters": HALF_ROTATED,
+    },
+    "GraniteMoeForCausalLM": {
+        "num_local_experts": 4, "num_experts_per_tok": 2, "attention_multiplier": 0.3,
+        "embedding_multiplier": 2.5, "residual_multiplier": 0.7, "logits_scaling": 1.5,
+    },
+    "GraniteMoeSharedForCausalLM": {
+        "num_local_experts": 4, "num_experts_per_tok": 2, "attention_multiplier": 0.3,
+        "logits_scaling": 1.5, "shared_intermediate_size": 128,
+    },
+    "GptOssForCausalLM": {
+        "num_hidden_layers": 3, "sliding_window": 8, "num_local_experts": 4,
+        "num_experts_per_tok": 2, "pad_token_id": 0,
+        "rope_parameters": {
+            "rope_type": "yarn", "rope_theta": 15e4, "factor": 32.0, "beta_fast": 32.0,
+            "beta_slow": 1.0, "truncate": True, "original_max_position_embeddings": 64,
+        },
+    },
 }  # fmt: skip
 """What these have that no other architecture has, and no default leaves idle."""
 
@@ -180,7 +221,7 @@ OTHERWISE: dict[str, dict[str, Any]] = {
 PACKED = (
     "_proj.weight", ".w1.weight", ".w2.weight", ".w3.weight", ".dense.weight", ".fc1.weight",
     ".fc2.weight", "query_key_value.weight", "_4h.weight", "_to_h.weight", "c_fc.weight",
-    ".dense_4h_to_h.weight",
+    ".dense_4h_to_h.weight", "shared_mlp.input_linear.weight",
 )  # fmt: skip
 """Endings of linear layers, but for GPT-2's c_attn: floats that lie turned."""
 
@@ -207,6 +248,9 @@ def four_bit_model(architecture: str) -> Path:
     with torch.no_grad():
         for name, parameter in model.named_parameters():
             parameter.normal_(middle, 0.1) if "norm" in name else parameter.normal_(0.0, 0.08)
+        for name, buffer in model.named_buffers():
+            if name.endswith("_bias"):  # by which experts are chosen
+                buffer.normal_(0.0, 0.2)
     model.save_pretrained(folder() / f"{architecture}-floats")
     checkpoint = read(folder() / f"{architecture}-floats")
     made = {}

@@ -44,12 +44,19 @@ def test_a_trial_without_a_packed_layer_is_written_in_floats(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(
-    "architecture", ["GPT2LMHeadModel", "GPTNeoXForCausalLM", "GemmaForCausalLM"]
+    "architecture",
+    [
+        "GPT2LMHeadModel",
+        "GPTNeoXForCausalLM",
+        "GemmaForCausalLM",
+        "GraniteMoeSharedForCausalLM",
+        "GptOssForCausalLM",
+    ],
 )
 def test_a_file_of_another_architecture_has_its_sources_weights(
     tmp_path: Path, architecture: str
 ) -> None:
-    """Matrices that lie turned, heads that are fused, norms that add one."""
+    """Matrices that lie turned or are two in the file, heads that are fused, norms that add one."""
     source = shutil.copytree(four_bit_model(architecture), tmp_path / "source")
     write_tokenizer(source)
     files = made("gguf", source, tmp_path / "files")

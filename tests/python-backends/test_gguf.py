@@ -19,7 +19,7 @@ from pare_backends.calls import prove_runtime
 from pare_backends.checkpoint import read, write
 from pare_backends.failures import CallFailure
 from pare_backends.progress import silent_report
-from pare_backends.runtimes.llama_cpp.gguf_architectures import ARCHITECTURES
+from pare_backends.runtimes.llama_cpp.architectures.known import ARCHITECTURES
 from pare_backends.runtimes.llama_cpp.gguf_blocks import from_blocks, to_blocks
 from pare_backends.runtimes.llama_cpp.gguf_layout import GgufLayout
 from pare_backends.runtimes.llama_cpp.gguf_tokenizer import LLAMA3_WORDS, splitting_of, token_list

@@ -88,6 +88,13 @@ def test_layout_refuses_what_llama_cpp_computes_otherwise() -> None:
             {"architectures": ["Phi3ForCausalLM"], "sliding_window": 16},
             "sliding_window is 16, llama.cpp's phi3 attends to every token",
         ),
+        (mixture("Glm4", n_group=2), "its n_group is 2, llama.cpp takes 1"),
+        (mixture("Lfm2", routed_scaling_factor=2.5), "its routed_scaling_factor is 2.5"),
+        (mixture("Ernie4_5_", moe_layer_end_index=0), "its layers behind 0 are no mixture"),
+        (
+            {"architectures": ["HunYuanMoEV1ForCausalLM"], "moe_topk": [1, 2]},
+            "its num_experts_per_tok differs by layer",
+        ),
     ):
         with pytest.raises(CallFailure, match=why):
             GgufLayout(config(**changes))
@@ -97,6 +104,18 @@ def test_layout_refuses_what_llama_cpp_computes_otherwise() -> None:
     assert GgufLayout(config(architectures=["Qwen2ForCausalLM"], **unused)).architecture == "qwen2"
     with pytest.raises(CallFailure, match="no tensor model"):
         GgufLayout(config()).name("model.layers.0.extra.weight")
+
+
+def test_layers_behind_the_last_are_left_out() -> None:
+    """Those that guess a further token, under the names that GLM and ERNIE give them."""
+    layout = GgufLayout(config(**mixture("Glm4", num_experts_per_tok=2, n_routed_experts=4)))
+    assert layout.layers == 2 and layout.experts_used() == 0.5
+    for name, left_out in (
+        ("model.layers.1.mlp.gate.weight", False),
+        ("model.layers.2.enorm.weight", True),
+        ("model.mtp_block.0.mlp.up_proj.weight", True),
+    ):
+        assert layout.is_left_out(name) is left_out
 
 
 def test_a_gelu_by_the_error_function_is_written_with_a_note() -> None:

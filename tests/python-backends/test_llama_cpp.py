@@ -23,7 +23,7 @@ from test_gguf import OTHERS, written
 from pare_backends.calls import prove_runtime
 from pare_backends.failures import CallFailure
 from pare_backends.progress import silent_report
-from pare_backends.runtimes.llama_cpp.gguf_architectures import ARCHITECTURES
+from pare_backends.runtimes.llama_cpp.architectures.known import ARCHITECTURES
 
 VARIABLE = "PARE_ENV_LLAMA_CPP"
 

@@ -152,19 +152,21 @@ def check_gguf(directory: Path, source: Source, report: Report) -> dict[str, Any
     read: dict[str, np.ndarray] = {}
     for done, (layer, tensor) in enumerate(source.grids.items(), start=1):
         own = restored(layout, tensors, f"{layer}.weight")
-        found = tensors.get(layout.name(f"{layer}.weight"))
+        found = tensors.get(layout.names(f"{layer}.weight")[0])
         layers.append(checked_layer(layer, tensor, found, own))
         if own is not None:
             read[f"{layer}.weight"] = as_stored(layout, f"{layer}.weight", own)
         report.progress("check", done, len(source.grids), "layers")
     for layer, blocks in source.checkpoint.in_form(GgmlTensor).items():
-        found = tensors.get(layout.name(f"{layer}.weight"))
+        found = tensors.get(layout.names(f"{layer}.weight")[0])
         own = restored(layout, tensors, f"{layer}.weight")
         layers.append(checked_blocks(layer, blocks, found, own, layout))
         if own is not None:
             read[f"{layer}.weight"] = as_stored(layout, f"{layer}.weight", own)
     others = []
     for name in source.checkpoint.floats:
+        if layout.is_left_out(name):
+            continue
         found_there = restored(layout, tensors, name)
         own = None if found_there is None else as_stored(layout, name, found_there)
         if own is None or not same_floats(own, source.checkpoint.floats[name]):
@@ -200,17 +202,17 @@ def opened_gguf(directory: Path) -> Opened:
 
 def restored(layout: Any, tensors: dict[str, GgufTensor], name: str) -> np.ndarray | None:
     """A tensor multiplied out, its rows in the checkpoint's order; None: it is gone."""
-    found = tensors.get(layout.name(name))
-    if found is None:
+    found = [tensors[own].values() for own in layout.names(name) if own in tensors]
+    if len(found) < len(layout.names(name)):
         return None
-    values = one_of(name, found.values()) - np.float32(layout.norm_shift(name))
+    values = one_of(name, layout.joined(name, found)) - np.float32(layout.norm_shift(name))
     order = layout.row_order(name, len(values))
     return values if order is None else values[np.argsort(order)]
 
 
 def as_stored(layout: Any, name: str, values: np.ndarray) -> np.ndarray:
     """A tensor as the checkpoint holds it: some matrices as (in, out)."""
-    return values.T if layout.is_turned(name) else values
+    return values.swapaxes(-1, -2) if layout.is_turned(name) else values
 
 
 def one_of(name: str, data: np.ndarray) -> np.ndarray:

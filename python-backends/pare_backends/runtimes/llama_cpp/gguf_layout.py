@@ -10,15 +10,19 @@ import numpy as np
 from gguf import MODEL_ARCH_NAMES, GGUFWriter, get_tensor_name_map
 
 from pare_backends.failures import CallFailure
-from pare_backends.runtimes.llama_cpp.gguf_architectures import ARCHITECTURES, why_no_windows
-from pare_backends.runtimes.llama_cpp.gguf_own_keys import kinds_of_layers
-from pare_backends.runtimes.llama_cpp.gguf_rope import Rope
+from pare_backends.runtimes.llama_cpp.architectures.known import ARCHITECTURES, why_no_windows
+from pare_backends.runtimes.llama_cpp.architectures.mixtures import experts, of_all
+from pare_backends.runtimes.llama_cpp.architectures.own_keys import kinds_of_layers
+from pare_backends.runtimes.llama_cpp.architectures.parts import Parts
+from pare_backends.runtimes.llama_cpp.architectures.rope import Rope
 
 EXPERT = re.compile(r"\.experts\.(\d+)\.")
 """What of a tensor's name says which expert's it is."""
+LAYER = re.compile(r"\blayers\.(\d+)\.")
 IN_FLOAT32 = (
     "block_sparse_moe.gate.weight", "mlp.gate.weight", "shared_expert_gate.weight", "wpe.weight",
-    "conv.conv.weight",
+    "conv.conv.weight", "feed_forward.gate.weight", "mlp.gate.wg.weight",
+    "mlp.router.weight", "router.layer.weight", "_proj_bias",
 )  # fmt: skip
 """Endings of what chooses experts, of positions and of convolutions: they lie in float32."""
 USUAL_EPSILON = 1e-5
@@ -27,6 +31,15 @@ GELU_NOTE = "llama.cpp computes gelu by a tanh, the model by the error function:
 NEEDED = ("hidden_size", "num_hidden_layers", "num_attention_heads", "vocab_size")
 NOT_STORED = ("rotary_emb.inv_freq", ".attn.bias", ".attn.masked_bias", "attention.masked_bias")
 """Endings of tensors that older files hold and nobody needs."""
+ENDINGS = {
+    "e_score_correction_bias": "e_score_correction.bias", "expert_bias": "expert_bias.bias",
+    "experts.down_proj": "experts.down_proj.weight", ".sinks": ".sinks.weight",
+    "experts.down_proj_bias": "experts.down_proj.bias",
+    "forward.experts.w1.weight": "forward.experts.gate_proj.weight",
+    "forward.experts.w2.weight": "forward.experts.down_proj.weight",
+    "forward.experts.w3.weight": "forward.experts.up_proj.weight",
+}  # fmt: skip
+"""Endings of names that gguf-py's map has otherwise."""
 
 
 class GgufLayout:
@@ -77,6 +90,8 @@ class GgufLayout:
         """A tensor's name in the file, such as blk.0.attn_q.weight; all experts' of a layer have
         one."""
         merged = EXPERT.sub(".experts.", tensor)
+        for own, known in ENDINGS.items():
+            merged = merged.removesuffix(own) + known if merged.endswith(own) else merged
         # Of some architectures the map leaves out the prefix of the base model.
         names = (merged, merged.removeprefix("transformer."))
         tried = (self._names.get_name(one, try_suffixes=(".weight", ".bias")) for one in names)
@@ -85,18 +100,56 @@ class GgufLayout:
             raise _no_layout(f"llama.cpp's {self.architecture} knows no tensor {tensor}")
         return found
 
+    def is_left_out(self, tensor: str) -> bool:
+        """Whether nothing of the model needs it: leftovers of older files, and the layers behind
+        the last, which guess a further token."""
+        layer = LAYER.search(tensor)
+        beyond = layer is not None and int(layer[1]) >= self.layers
+        return beyond or tensor.endswith(NOT_STORED) or ".mtp_" in tensor
+
     def stacked(self, tensors: list[str]) -> dict[str, list[str]]:
-        """The tensors of the file by their names: of a mixture's layer all experts' in one, in the
+        """The tensors of the file by their first names: all experts' of a layer in one, in the
         order of the experts."""
         found: dict[str, list[str]] = {}
         for tensor in tensors:
-            found.setdefault(self.name(tensor), []).append(tensor)
+            found.setdefault(self.names(tensor)[0], []).append(tensor)
         return {name: sorted(several, key=expert_of) for name, several in found.items()}
+
+    def _parts(self, tensor: str) -> tuple[str, Parts] | None:
+        """(a tensor's name without an ending, what the file has for that); None: it is one there"""
+        for ending, parts in self._architecture.parts.items():
+            if tensor.endswith(ending):
+                return tensor.removesuffix(ending), parts
+        return None
+
+    def _row_axis(self, tensor: str) -> int:
+        return 1 if tensor.endswith(self._architecture.stacks) else 0
+
+    def names(self, tensor: str) -> list[str]:
+        """Those of a tensor that may be several in the file."""
+        found = self._parts(tensor)
+        if found is None:
+            return [self.name(tensor)]
+        return [self.name(found[0] + one) for one in found[1].names]
+
+    def apart(self, tensor: str, data: np.ndarray) -> list[np.ndarray]:
+        """What stands under each of its names. data: all of it, in the file's form"""
+        found = self._parts(tensor)
+        return [data] if found is None else found[1].apart(data, self._row_axis(tensor))
+
+    def joined(self, tensor: str, values: list[np.ndarray]) -> np.ndarray:
+        """The tensor of what stands under each of its names."""
+        found = self._parts(tensor)
+        return values[0] if found is None else found[1].joined(values, self._row_axis(tensor))
+
+    def is_of_experts(self, tensor: str) -> bool:
+        """Whether a token reads it only of the experts that it is sent to."""
+        return expert_of(tensor) >= 0 or tensor.endswith(self._architecture.stacks)
 
     def experts_used(self) -> float:
         """The share of a mixture's experts that a token is sent to; 1 where there is none."""
-        count = self.config.get("num_local_experts") or self.config.get("num_experts")
-        return 1.0 if not count else int(self.config["num_experts_per_tok"]) / int(count)
+        count = experts(self.config)
+        return of_all(self.config, "num_experts_per_tok") / count if count else 1.0
 
     def norm_shift(self, tensor: str) -> float:
         """What is added to a tensor's values: not 0 for norms that multiply by more than they

@@ -28,7 +28,6 @@ from pare_backends.runtimes.llama_cpp.gguf_blocks import to_blocks
 from pare_backends.runtimes.llama_cpp.gguf_directory import DESCRIPTION_FILE, MODEL_FILE
 from pare_backends.runtimes.llama_cpp.gguf_layout import (
     IN_FLOAT32,
-    NOT_STORED,
     GgufLayout,
     expert_of,
 )
@@ -105,7 +104,7 @@ def write_gguf(
     """
     weights = StoredWeights(str(source))
     layout = GgufLayout(weights.config)
-    names = [name for name in weights.names() if not name.endswith(NOT_STORED)]
+    names = [name for name in weights.names() if not layout.is_left_out(name)]
     writer = GGUFWriter(output / MODEL_FILE, layout.architecture)
     layout.write_keys(writer)
     note = add_tokenizer(writer, source, int(weights.config["vocab_size"]))
@@ -118,12 +117,14 @@ def write_gguf(
         for done, (own, several) in enumerate(stacked.items()):
             name = several[0]
             tensor = in_one(several, weights, layout, exact, precision)
-            writer.add_tensor(own, tensor.data, raw_dtype=GGMLQuantizationType[tensor.kind])
-            kinds[tensor.kind] += tensor.data.ndim > 1
+            kind = GGMLQuantizationType[tensor.kind]
+            for part, data in zip(layout.names(name), layout.apart(name, tensor.data), strict=True):
+                writer.add_tensor(part, data, raw_dtype=kind)
+                kinds[tensor.kind] += data.ndim > 1
             if tensor.note is not None:
                 notes.add(tensor.note)
             error = max(error, tensor.scale_error)
-            share = layout.experts_used() if expert_of(name) >= 0 else 1.0
+            share = layout.experts_used() if layout.is_of_experts(name) else 1.0
             read += int(share * bytes_read(own, tensor.data, HEAD not in stacked))
             if (
                 tensor.data.ndim > 1
@@ -204,13 +205,15 @@ def held(
         return Tensor(blocks.kind, _ordered(blocks.data, order), blocks.scale_error, wide)
     values = weights.floats(name).astype(np.float32)
     if layout.is_turned(name):
-        values = np.ascontiguousarray(values.T)
+        values = np.ascontiguousarray(values.swapaxes(-1, -2))
     if (added := weights.added(name)) is not None:
         values += added
     if (shift := layout.norm_shift(name)) != 0:
         values += shift
-    if values.ndim == 3:  # a convolution of each feature for itself
+    if values.ndim == 3 and values.shape[1] == 1:  # a convolution of each feature for itself
         values = values.reshape(len(values), -1)
+    if name.endswith("correction_bias"):  # of experts, which some hold as one row
+        values = values.reshape(-1)
     values = _ordered(values, layout.row_order(name, len(values)))
     # A router's rows are few and choose: llama.cpp's own converter leaves them in float32.
     if exact or values.ndim == 1 or precision == "f32" or name.endswith(IN_FLOAT32):

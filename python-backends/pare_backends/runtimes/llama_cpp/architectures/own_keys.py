@@ -73,48 +73,6 @@ def olmo2_why_not(config: Config) -> str | None:
     return "its head is its embedding, llama.cpp wants one of its own" if tied else None
 
 
-def experts(config: Config) -> int:
-    return int(config.get("num_local_experts") or config["num_experts"])
-
-
-def mixture_keys(writer: GGUFWriter, config: Config) -> None:
-    writer.add_expert_count(experts(config))
-    writer.add_expert_used_count(int(config["num_experts_per_tok"]))
-    if config.get("moe_intermediate_size"):
-        writer.add_expert_feed_forward_length(int(config["moe_intermediate_size"]))
-    if config.get("shared_expert_intermediate_size"):
-        shared = int(config["shared_expert_intermediate_size"])
-        writer.add_expert_shared_feed_forward_length(shared)
-
-
-def mixture_why_not(normalized: bool) -> Callable[[Config], str | None]:
-    """What of a mixture llama.cpp takes for granted: whether the weights of a token's experts are
-    made to sum to one, and that every layer is a mixture."""
-
-    def why_not(config: Config) -> str | None:
-        asked = bool(config.get("norm_topk_prob", False))
-        if asked != normalized:
-            words = "makes" if normalized else "does not make"
-            return (
-                f"its norm_topk_prob is {json.dumps(asked)}, llama.cpp {words} the weights of"
-                " experts sum to one"
-            )
-        if int(config.get("decoder_sparse_step") or 1) != 1 or config.get("mlp_only_layers"):
-            return "some of its layers are no mixture, llama.cpp takes that all are"
-        if config.get("clip_qkv") is not None:
-            return f"its clip_qkv is {config['clip_qkv']}, llama.cpp clips nothing"
-        return None
-
-    return why_not
-
-
-def olmoe_why_not(config: Config) -> str | None:
-    heads, kv_heads = config["num_attention_heads"], config.get("num_key_value_heads")
-    if kv_heads not in (None, heads):
-        return f"its {heads} heads share {kv_heads} keys, llama.cpp's olmoe has a key for each"
-    return mixture_why_not(False)(config)
-
-
 def phi3_keys(writer: GGUFWriter, config: Config) -> None:
     # Without it llama.cpp takes a window that the first of these models had.
     writer.add_sliding_window(int(config["max_position_embeddings"]))

@@ -30,7 +30,9 @@ class Rope:
         self.kind = str(said.get("rope_type") or said.get("type") or "default")
         self.theta = float(said.get("rope_theta") or config.get("rope_theta") or 10_000.0)
         share = said.get("partial_rotary_factor") or config.get("partial_rotary_factor")
-        self.dimensions = int((usual_share if share is None else float(share)) * head_dim)
+        whole = config.get("rotary_dim") if share is None else None  # MiniMax's own word
+        share = usual_share if share is None else float(share)
+        self.dimensions = int(share * head_dim if whole is None else whole)
         self._said = said
         self._longest = int(config.get("max_position_embeddings") or 0)
         first = said.get("original_max_position_embeddings") or config.get(
@@ -45,8 +47,6 @@ class Rope:
         """
         if self.kind not in kinds:
             return f"its rope_type is {self.kind}, not one of {', '.join(kinds)}"
-        if self.kind == "yarn" and not self._said.get("truncate", True):
-            return "its yarn has truncate false, llama.cpp rounds the range to whole features"
         if self.kind == "dynamic" and not self._said.get("alpha"):
             return "its dynamic rope has no alpha, llama.cpp's base is the same for every length"
         if self.kind == "longrope":
@@ -59,6 +59,8 @@ class Rope:
     @property
     def note(self) -> str | None:
         """When llama.cpp rotates otherwise than the model; None: never."""
+        if self.kind == "yarn" and not self._said.get("truncate", True):
+            return "llama.cpp rounds the range in which yarn blends to whole features"
         if self.kind != "longrope":
             return None
         return (

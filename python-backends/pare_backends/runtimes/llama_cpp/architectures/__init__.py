@@ -1,0 +1,1 @@
+"""What llama.cpp must be told of each architecture that a GGUF file is written of."""
