@@ -11,6 +11,8 @@ const TURN_MS = 2_000;
 const POINT_MS = 180_000;
 /** Nor so many times that where others have the machine, or go before. */
 const BUSY_TIMES = 5;
+/** A walk that has come so far has met each kind of its points: what it must reach it has reached. */
+const DUE_POINTS = 2_000;
 /** How long a walk of which a point did not end may take to be put away. */
 const AWAY_MS = 10_000;
 
@@ -91,6 +93,9 @@ export class Endless extends Error {}
 
 const isBusy = () => getPriority() > 0 || loadavg()[0]! > 2 * availableParallelism();
 
+/** How long what takes so long may take where others have the machine, or go before. */
+export const patience = (ms: number): number => isBusy() ? ms * BUSY_TIMES : ms;
+
 /** The point's end, or an error where it has none. */
 export async function inTime<T>(point: Promise<T>, most_ms = POINT_MS): Promise<T> {
   let timer: ReturnType<typeof setTimeout> | undefined;
@@ -98,8 +103,9 @@ export async function inTime<T>(point: Promise<T>, most_ms = POINT_MS): Promise<
     const refuse = (ms: number) =>
       reject(new Endless(`it did not come to its end in ${ms / 1000} s`));
     timer = setTimeout(() => {
-      if (!isBusy()) return refuse(most_ms);
-      timer = setTimeout(() => refuse(most_ms * BUSY_TIMES), most_ms * (BUSY_TIMES - 1));
+      const ms = patience(most_ms);
+      if (ms === most_ms) return refuse(ms);
+      timer = setTimeout(() => refuse(ms), ms - most_ms);
     }, most_ms);
   });
   try {
@@ -157,18 +163,21 @@ class Walking {
     if (met !== undefined) {
       state.runs++;
       state.next = n + 1;
+      if (state.next === DUE_POINTS) this.#checkReached(n, `${DUE_POINTS} points never reached`);
       if (endless) return await this.#putAway();
       // A walk that cannot even be opened would fail for ever at each point.
       if (this.#walk !== null) return;
     } else {
-      const never = loop.reaches.filter((name) => (state.reached[name] ?? 0) === 0);
-      if (never.length > 0) {
-        this.#failed(n, `a complete walk never reached "${never.join('", "')}"`);
-      }
+      this.#checkReached(n, "a complete walk never reached");
       state.complete++;
     }
     await this.end();
     Object.assign(state, { seed: state.seed + 1, next: 0, points: null, reached: {} });
+  }
+
+  #checkReached(n: number, said: string): void {
+    const never = this.loop.reaches.filter((name) => (this.state.reached[name] ?? 0) === 0);
+    if (never.length > 0) this.#failed(n, `${said} "${never.join('", "')}"`);
   }
 
   /** The next point begins anew: what one without an end still does would count as the next one's. */

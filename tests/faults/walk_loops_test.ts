@@ -64,6 +64,13 @@ Deno.test("a whole walk that never came to a state which it must reach has faile
   assert.equal(failure!.message, 'a complete walk never reached "the second point"');
 });
 
+Deno.test("a walk of 2,000 points that never came to such a state has failed before its end", async () => {
+  const loop = known(1_000_000, [], ["what no point comes to"]);
+  const [failure] = await walked(loop, 60_000, new Map());
+  assert.equal(failure!.point, 1_999);
+  assert.equal(failure!.message, '2000 points never reached "what no point comes to"');
+});
+
 Deno.test("a point without an end has failed, and the next one begins in a walk of its own", async () => {
   let opened = 0;
   const asked: [walk: number, point: number][] = [];

@@ -10,7 +10,7 @@ import type { Mutation } from "./mutations.ts";
 import type { Target } from "./target.ts";
 
 /** Each takes a third of a second: these places of a walk, others of the next seed's. */
-const MOST = 40;
+const MOST = 120;
 /** Of a journal only cuts are tried, each fourth of its mutations: the others take no time. */
 const MOST_OF_JOURNAL = 400;
 

@@ -1,5 +1,6 @@
 /** Runs a workload in which one call on one file fails, by strace. */
 import { execa } from "execa";
+import { patience } from "../walk_loops.ts";
 import { type NamedCall, scriptWords } from "./record.ts";
 
 /** What is done to the n-th call of a kind on a file. */
@@ -70,7 +71,7 @@ const LATE_MS = 60_000;
 async function runCut(most: number, script: string, folder: string): Promise<FaultyRun> {
   const words = ["--ignore-signal=XFSZ", "prlimit", `--fsize=${most}`];
   const run = await execa("env", [...words, ...scriptWords(script, folder)], {
-    ...{ reject: false, timeout: LATE_MS, killSignal: "SIGKILL", env: { NO_COLOR: "1" } },
+    ...{ reject: false, timeout: patience(LATE_MS), killSignal: "SIGKILL", env: { NO_COLOR: "1" } },
   });
   return {
     acknowledged: acksOf(run.stdout),
@@ -95,7 +96,7 @@ export async function runWith(
   const inject = `inject=${name}:${does}:when=${at}${for_ever ? "+" : ""}`;
   const words = ["-f", "-qq", "-o", log, ...which, "-e", `trace=${name}`, "-e", inject];
   const run = await execa("strace", [...words, ...scriptWords(script, folder)], {
-    ...{ reject: false, timeout: LATE_MS, killSignal: "SIGKILL", env: { NO_COLOR: "1" } },
+    ...{ reject: false, timeout: patience(LATE_MS), killSignal: "SIGKILL", env: { NO_COLOR: "1" } },
   });
   const seen = await Deno.readTextFile(log);
   return {

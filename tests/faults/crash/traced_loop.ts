@@ -1,5 +1,5 @@
 /** What the loops over traced workloads have in common: each workload is traced once, then hit at its points. */
-import { mkdirSync, rmSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { Injected, Loop } from "../loop.ts";
 import { inTurn } from "../shuffled_places.ts";
@@ -13,11 +13,14 @@ export interface Traced {
   readonly log: string;
 }
 
-/** An empty folder, or one with what the workload begins with. */
+/** An empty folder, or one with what the workload begins with: that is made once, and copied. */
 export async function begin({ workload, root }: Traced): Promise<void> {
   rmSync(root, { recursive: true, force: true });
+  const prepared = `${root}.prepared`;
+  if (existsSync(prepared)) return cpSync(prepared, root, { recursive: true });
   mkdirSync(root);
   await workload.prepare?.(root);
+  cpSync(root, prepared, { recursive: true });
 }
 
 interface Asked<P> extends Pick<Loop, "name" | "about" | "reaches"> {

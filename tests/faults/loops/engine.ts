@@ -110,7 +110,8 @@ async function point(n: number, seed: number, folder: string): Promise<Injected 
   const refused: string[] = [];
   const whole = await work(engineOf(own), jobs, refused);
   const told = `answer ${at} to ${call} ${name}${forever ? ", and all after it" : ""}`;
-  assert.ok(hit > 0, `${told}: it was never asked`);
+  // On a machine that is too busy it gives up before it comes there.
+  assert.ok(hit > 0 || !whole, `${told}: it was never asked`);
   assert.ok(taken.bytes < MOST_TAKEN, `${told}: ${taken.bytes} bytes of it were taken`);
   sometimes(whole ? "engine: all was done in spite of it" : "engine: it was given up");
   own.heal();

@@ -97,10 +97,14 @@ async function memoryOf(
   return structuredClone(memory);
 }
 
+const placeOf = (root: string) => readProgress(storeOf(root), targetName(SHOWN, "pare"), STUDY);
+const isBehind = (root: string) => (placeOf(root)?.offset ?? 0) < endOf(root);
+
 export const mirrorWorkload: Workload = {
   name: "mirror",
   script: import.meta.filename!,
   adds_up: false,
+  isBehind,
   async prepare(root) {
     const end = await recordSmallStudy(storeOf(root), STUDY);
     Deno.writeTextFileSync(join(root, "end"), String(end));
@@ -112,8 +116,7 @@ export const mirrorWorkload: Workload = {
       await mirroredSlowly(other, server, (n) => n < due).catch(() => {});
     });
     const whole = await memoryOf(root, "all", (other, { url }) => mirrorOf(other, url)());
-    const place = readProgress(storeOf(root), targetName(SHOWN, "pare"), STUDY);
-    if (place !== undefined && place.offset < endOf(root)) {
+    if (placeOf(root) !== undefined && isBehind(root)) {
       sometimes("a mirror goes on from its place after a fault");
     }
     await using server = scriptedMlflow(memory);

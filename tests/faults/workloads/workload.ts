@@ -10,6 +10,8 @@ export interface Workload {
   readonly adds_up: boolean;
   /** Lays what it begins with into an empty folder: this is safe from every fault. */
   prepare?(folder: string): Promise<void>;
+  /** Whether what a fault left lags behind what it follows: such as a mirror behind its journal. */
+  isBehind?(folder: string): boolean;
   /** Starts as the product does in what a fault left, and checks; `fault`: what the workload said at last. */
   check(folder: string, acknowledged: readonly string[], nth: number): Promise<void>;
 }

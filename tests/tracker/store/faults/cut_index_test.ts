@@ -33,7 +33,7 @@ const THINGS: Record<string, (path: string) => unknown> = {
   "a link that leads nowhere": (path) => Deno.symlink("/nowhere/pare.duckdb", path),
 };
 
-// Every block is cut in tests/long/cut_index.ts.
+// Other places are the loop `index` of tests/faults.
 Deno.test("What stands in the index's place and is none is kept beside, and every answer stays", () =>
   inDirectory(async (directory) => {
     const whole = await wholeStore(directory);

@@ -3,7 +3,7 @@ import { sayingSeed, seeded } from "../../../fixtures/stores/contents.ts";
 import { killRound } from "../../../fixtures/stores/kill_rounds.ts";
 import { inDirectory } from "../../../fixtures/stores/processes.ts";
 
-// Eighty random moments are the loop `kills` of tests/faults.
+// Random moments without end are the loop `kills` of tests/faults.
 Deno.test("kill -9 of a writer at six random moments loses and doubles nothing", () =>
   inDirectory(async (directory) => {
     const random = seeded(sayingSeed());
