@@ -97,12 +97,9 @@ async function observe({ engines, files }: QueuePorts, queue: Queue): Promise<Ob
 async function heldByEngine(
   engine: Engine,
   id: string,
-  { job, attempt }: Instruction,
+  { attempt: { number } }: Instruction,
 ): Promise<Handle | null> {
-  const earlier = job.attempts.filter(({ number }) => number !== attempt.number);
-  const known = new Set(earlier.map(({ handle }) => handle));
-  const handles = await engine.find(id);
-  return handles.findLast((handle) => !known.has(handle)) ?? null;
+  return (await engine.find(id, number)).at(-1) ?? null;
 }
 
 /** One job that cannot be made ready does not stop the others. */

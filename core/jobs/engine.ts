@@ -94,6 +94,6 @@ export interface Engine {
   /** Asks for its end; it is over once `states` says so. */
   cancel(handle: Handle): Promise<void>;
   capacity(): Promise<Capacity>;
-  /** Handles of every attempt of an id that the engine knows: for an answer that was lost. */
-  find(id: string): Promise<Handle[]>;
+  /** Handles of an attempt that the engine knows, one a store that uses its name: for an answer that was lost. */
+  find(id: string, attempt: number): Promise<Handle[]>;
 }

@@ -81,9 +81,7 @@ export function instructions(queue: Queue, seen: Observed, now: number): Instruc
   for (const job of queue.left_behind.values()) {
     for (const attempt of job.attempts) {
       const up = attempt.left_behind && queue.engines.get(attempt.engine)?.down === null;
-      // Of two without a handle nobody could tell which one the engine has.
-      const clear = attempt.handle !== null || attemptOf(job)?.handle !== null;
-      if (up && clear) found.push({ call: "cancel", job, attempt });
+      if (up) found.push({ call: "cancel", job, attempt });
     }
   }
   for (const job of queue.under_way.values()) {

@@ -31,7 +31,7 @@ Deno.test({
     // The client repeats what was posted on a connection that it had: the head knows it by its id then.
     await engine.submit(attempt).catch((error) => assert.equal(error.kind, "down"));
     cluster!.loseAnswers(0);
-    assert.deepEqual(await engine.find(attempt.id), [attempt.folder]);
+    assert.deepEqual(await engine.find(attempt.id, attempt.attempt), [attempt.folder]);
     await engine.submit(attempt);
     assert.equal((await end(attempt.folder))?.code, 0);
     assert.equal(readFileSync(runs, "utf8"), "began\n");

@@ -93,57 +93,6 @@ Deno.test("an attempt that its engine lost before it began is closed, and only t
   assert.ok(scene.engines[0]!.calls.includes(`submit pare-1f2e3d4c-exp-001 2`));
 });
 
-Deno.test("a planned attempt whose answer was lost is found, not submitted again", async () => {
-  const scene = new Scene();
-  const id = scene.submit("a");
-  const engine = scene.engines[0]!;
-  const submit = engine.submit.bind(engine);
-  engine.submit = async (attempt) => {
-    await submit(attempt);
-    throw new EngineError("down", "no answer for 9 s");
-  };
-  await scene.turn();
-  assert.equal(scene.job(id).attempts[0]!.handle, null);
-  engine.submit = submit;
-  await scene.turn(1);
-  assert.equal(scene.job(id).attempts[0]!.handle, "pare-1f2e3d4c-exp-001-1");
-  assert.equal(engine.calls.filter((call) => call.startsWith("submit")).length, 1);
-});
-
-Deno.test("an attempt that began, though its answer was lost, gets its name and can be stopped", async () => {
-  const scene = new Scene([new PlainEngine("local", cpus(1))]);
-  const engine = scene.engines[0]!;
-  const submit = engine.submit.bind(engine);
-  engine.submit = async (attempt) => {
-    await submit(attempt);
-    throw new EngineError("down", "connection reset");
-  };
-  const id = scene.submit("a", { priority: "P2" });
-  await scene.turn();
-  scene.folder(id, { lease: "fresh" });
-  scene.submit("urgent", { priority: "P0" });
-  await scene.turn();
-  await scene.turn();
-  assert.ok(engine.calls.includes("save pare-1f2e3d4c-exp-001-1"));
-});
-
-Deno.test("an attempt that is gone, and whose answer was lost, is found on its engine and ended there", async () => {
-  const scene = new Scene();
-  const engine = scene.engines[0]!;
-  const submit = engine.submit.bind(engine);
-  engine.submit = async (attempt) => {
-    await submit(attempt);
-    throw new EngineError("down", "connection reset");
-  };
-  const id = scene.submit("a");
-  await scene.turn();
-  engine.submit = submit;
-  scene.folder(id, { lease: "stale" });
-  await scene.turn();
-  assert.ok(engine.calls.includes("cancel pare-1f2e3d4c-exp-001-1"));
-  assert.equal(scene.queue.left_behind.size, 0);
-});
-
 Deno.test("a refusal that comes because another core submitted the same is none", async () => {
   const scene = new Scene();
   const engine = scene.engines[0]!;

@@ -90,10 +90,11 @@ export class PlainEngine implements Engine {
     return { total, free: total, largest: total, machine };
   }
 
-  async find(id: string): Promise<string[]> {
+  async find(id: string, attempt: number): Promise<string[]> {
     await Promise.resolve(this.#ready());
-    this.calls.push(`find ${id}`);
-    return [...this.states_now.keys()].filter((handle) => handle.startsWith(`${id}-`));
+    const handle = `${id}-${attempt}`;
+    this.calls.push(`find ${handle}`);
+    return this.states_now.has(handle) ? [handle] : [];
   }
 }
 

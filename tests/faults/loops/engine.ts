@@ -56,7 +56,7 @@ async function work(
     () => engine.states(handles),
     () => engine.logs(kept.folder, 0),
     () => engine.cancel(cancelled.folder),
-    () => engine.find(kept.id),
+    () => engine.find(kept.id, kept.attempt),
     () => engine.states(handles),
   ];
   for (const call of calls) if (!await insist(call, refused)) return false;
@@ -79,7 +79,11 @@ async function holds(own: Head, jobs: Jobs, name: string): Promise<void> {
   const folders = own.begun.map(({ folder }) => folder);
   assert.equal(new Set(folders).size, folders.length, `${name}: one attempt has two jobs`);
   assert.ok(folders.includes(jobs.kept.folder), `${name}: what was submitted is not there`);
-  assert.deepEqual(await engineOf(own).find(jobs.kept.id), [jobs.kept.folder], name);
+  assert.deepEqual(
+    await engineOf(own).find(jobs.kept.id, jobs.kept.attempt),
+    [jobs.kept.folder],
+    name,
+  );
   assert.equal(({} as { polluted?: unknown }).polluted, undefined, name);
 }
 

@@ -119,9 +119,11 @@ const CASES = {
     await until(
       "it is found",
       world.patience_ms,
-      async () => (await engine.find(attempt.id)).includes(attempt.folder) ? true : null,
+      async () =>
+        (await engine.find(attempt.id, attempt.attempt)).includes(attempt.folder) ? true : null,
     );
-    assert.deepEqual(await other.find(`${attempt.id}0`), [], "another id");
+    assert.deepEqual(await other.find(`${attempt.id}0`, attempt.attempt), [], "another id");
+    assert.deepEqual(await other.find(attempt.id, attempt.attempt + 1), [], "another attempt");
     await end(attempt.folder);
   },
 

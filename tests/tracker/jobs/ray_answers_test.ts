@@ -160,7 +160,7 @@ Deno.test("what a head says of a job is read as it was seen to be meant", async 
         { state: "unknown", reason: "its head says DREAMING" },
       ]);
       assert.equal(states.at(-1)!.state, "unknown");
-      assert.deepEqual(await engine.find("seven"), [join(root, "seven")]);
+      assert.deepEqual(await engine.find("seven", 1), [join(root, "seven")]);
     },
   );
   await withHead({ "GET /api/cluster_status": nodes }, async (engine) => {

@@ -110,7 +110,7 @@ Deno.test("a controller that is down answers later; what it refuses it will neve
       kind: "down",
       message: /Unable to contact slurm/,
     });
-    await assert.rejects(engine.find("x"), { kind: "down" });
+    await assert.rejects(engine.find("x", 1), { kind: "down" });
   });
   const refuses =
     'echo "sbatch: error: Batch job submission failed: Invalid account or account/partition ' +

@@ -111,7 +111,8 @@ function usualRoom({ store }: QueuePaths): RoomOptions {
 /** An engine that finds this queue's attempts alone: of a copy of the store it may hold jobs of the same names. */
 function ofThisQueue(engine: Engine, { root }: QueuePaths): Engine {
   const find = engine.find.bind(engine);
-  engine.find = async (id) => (await find(id)).filter((handle) => handle.startsWith(`${root}/`));
+  engine.find = async (id, attempt) =>
+    (await find(id, attempt)).filter((handle) => handle.startsWith(`${root}/`));
   return engine;
 }
 

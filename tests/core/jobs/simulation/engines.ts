@@ -352,10 +352,8 @@ export class SimEngine implements Engine {
     });
   }
 
-  find(id: string): Promise<string[]> {
-    return this.#call(
-      "ask",
-      () => [...this.#books.keys()].filter((handle) => handle.startsWith(`${id}-`)),
-    );
+  find(id: string, attempt: number): Promise<string[]> {
+    const handle = `${id}-${attempt}`;
+    return this.#call("ask", () => this.#books.has(handle) ? [handle] : []);
   }
 }

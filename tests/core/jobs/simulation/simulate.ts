@@ -97,7 +97,7 @@ export class Simulation {
       save: (handle) => port(() => engine.save(handle)),
       cancel: (handle) => port(() => engine.cancel(handle)),
       capacity: () => port(() => engine.capacity()),
-      find: (id) => port(() => engine.find(id)),
+      find: (id, attempt) => port(() => engine.find(id, attempt)),
     }));
     return {
       clock: () => world.now,

@@ -185,10 +185,13 @@ export class LocalEngine implements Engine, Disposable {
     return Promise.resolve({ total, free: minus(total, taken), largest: total, machine });
   }
 
-  find(id: string): Promise<Handle[]> {
+  find(id: string, attempt: number): Promise<Handle[]> {
     const begun = this.#entries().map(({ folder }) => folder);
     const known = new Set([...begun, ...this.#waiting.keys()]);
-    return Promise.resolve([...known].filter((folder) => readRequest(folder)?.id === id));
+    return Promise.resolve([...known].filter((folder) => {
+      const asked = readRequest(folder);
+      return asked?.id === id && asked.attempt === attempt;
+    }));
   }
 
   /** What was started and still holds its slots. */

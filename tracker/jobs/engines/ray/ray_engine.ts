@@ -238,10 +238,10 @@ export class RayEngine implements Engine {
     return { total, free, largest: largestOf(all), machine: this.options.machine ?? "ray" };
   }
 
-  async find(id: string): Promise<Handle[]> {
-    const jobs = await this.#jobs();
-    return jobs.flatMap(({ submission_id, metadata }) =>
-      submission_id?.replace(/-\d+$/, "") === id ? metadata?.["folder"] ?? [] : []
+  async find(id: string, attempt: number): Promise<Handle[]> {
+    const name = attemptName({ id, attempt });
+    return (await this.#jobs()).flatMap(({ submission_id, metadata }) =>
+      submission_id === name ? metadata?.["folder"] ?? [] : []
     );
   }
 }

@@ -229,9 +229,9 @@ export class SlurmEngine implements Engine {
     };
   }
 
-  async find(id: string): Promise<Handle[]> {
-    const mine = (await this.#list()).filter(({ name }) => name.replace(/-\d+$/, "") === id);
-    return [...new Set(mine.map(({ folder }) => folder))];
+  async find(id: string, attempt: number): Promise<Handle[]> {
+    const listed = await this.#list([`--name=${attemptName({ id, attempt })}`]);
+    return [...new Set(listed.map(({ folder }) => folder))];
   }
 }
 
