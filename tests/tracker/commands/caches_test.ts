@@ -27,7 +27,7 @@ import { frontCaches, weightsOnFront } from "../../../tracker/commands/caches/fr
 import { cachesText, parseContexts } from "../../../tracker/commands/caches/caches.ts";
 import { knobGrid } from "../../../tracker/commands/input/knob_list.ts";
 import { settingsToScore } from "../../../tracker/session/score_caches.ts";
-import { checkedCaches } from "../../../tracker/session/study_caches.ts";
+import { type CachesOptions, checkedCaches } from "../../../tracker/session/study_caches.ts";
 import { jsonText } from "../../../tracker/show/json/print_json.ts";
 import { openStore } from "../../../tracker/store/store.ts";
 import { inDirectory } from "../../fixtures/stores/processes.ts";
@@ -156,7 +156,7 @@ Deno.test("a study's end measures each weights of the front once, and asks for t
   const asked: unknown[] = [];
   const view = {
     ...{ front: ["s/t01", "s/t02"], spec: { context_tokens: 1024 }, artifacts: new Map() },
-    facts: { model: { context_length: 4096 } },
+    ...{ facts: { model: { context_length: 4096 } }, request: {}, episodes: [] },
     trials: [1, 2].map((number) => ({
       ...{ trial_id: `s/t0${number}`, number, artifact_ids: [`a${number}`] },
     })),
@@ -165,7 +165,7 @@ Deno.test("a study's end measures each weights of the front once, and asks for t
   const measured = { ...rest, runtime_version, full: "full_f16" };
   const session = {
     view: () => Promise.resolve(view),
-    caches({ onEvent: _told, ...options }: { onEvent: unknown; trial: string }) {
+    caches({ onEvent: _told, signal: _end, ...options }: CachesOptions) {
       asked.push(options);
       if (options.trial === "s/t02") throw new UsageError("its files are gone");
       return Promise.resolve(measured);

@@ -39,9 +39,23 @@ function atContext(
     : { contexts, settings: [...Object.keys(settings), ...own] };
 }
 
+/** The share of a study's budget that its end has, where the study itself used all of it. */
+const BEYOND = 0.25;
+/** Timers hold no more: 24 days. */
+const LONGEST_MS = 2 ** 31 - 1;
+
+/** Seconds that the end of a study has: what is left of its budget, and a part of it at least. */
+function secondsAtEnd({ request: { budget_seconds }, episodes }: StudyView): number {
+  if (budget_seconds === undefined) return Infinity;
+  return Math.max(
+    budget_seconds - (episodes.at(-1)?.spent?.seconds ?? 0),
+    BEYOND * budget_seconds,
+  );
+}
+
 /**
  * Settings of a runtime, measured of the weights of each trial on the front, and those that pay scored: a text
- * for each. A trial of which they cannot be measured says why; the others are.
+ * for each. A trial of which they cannot be measured, or not in the study's time, says why; the others are.
  */
 export async function frontCaches(
   session: StudySession,
@@ -53,23 +67,36 @@ export async function frontCaches(
   },
 ): Promise<string[]> {
   const view = await session.view();
+  const ends = AbortSignal.timeout(Math.min(LONGEST_MS, 1000 * secondsAtEnd(view)));
   const texts: string[] = [];
   for (const trial of weightsOnFront(view)) {
     const { number } = view.trials.find(({ trial_id }) => trial_id === trial)!;
     const of = `The weights of ${
       trialName(number)
     } in ${runtime}, under its own settings of the cache`;
+    const command = goOnBy(["caches", trial], { "--runtime": runtime, "--store": store });
+    const late = `${of}: the time of the study's budget is over; \`${command}\` measures them`;
+    if (ends.aborted) {
+      texts.push(late);
+      continue;
+    }
     try {
       const cheap = { passes: PASSES, scores: "paying" as const };
-      const options = { runtime, trial, ...cheap, ...atContext(view, caches), onEvent };
+      const options = {
+        runtime,
+        trial,
+        ...cheap,
+        ...atContext(view, caches),
+        onEvent,
+        signal: ends,
+      };
       texts.push(`${of}:\n${cachesText(await session.caches(options))}`);
     } catch (error) {
       if (!(error instanceof UsageError)) throw error;
       if (signal.aborted) {
-        const command = goOnBy(["caches", trial], { "--runtime": runtime, "--store": store });
         return [...texts, `${of}: their measuring was stopped; \`${command}\` measures them`];
       }
-      texts.push(`${of}: ${error.message}`);
+      texts.push(ends.aborted ? late : `${of}: ${error.message}`);
     }
   }
   return texts;
