@@ -40,11 +40,14 @@ const rowsOf = (rows: readonly object[]) => readRows(rows, COLUMNS);
 const mean = (values: readonly number[]) =>
   values.reduce((sum, one) => sum + one, 0) / values.length;
 
-/** The full cache in grey, so that a method has the colour that it has in the other figures of a study's caches. */
+/**
+ * The full cache as the star that the front has for it, in grey: a method has the sign that it has in the other
+ * figures of a study's caches, and no other where colours are not seen.
+ */
 function methodSigns(rows: readonly Row[]): Map<string, { colour: string; shape: Shape }> {
   const names = rows.map(({ methods }) => methods ?? "–");
   const cut = signsOf(names.filter((name) => name !== BASELINE));
-  const full = { colour: QUIET, shape: "circle" } as const;
+  const full = { colour: QUIET, shape: "star" } as const;
   return names.includes(BASELINE) ? new Map([[BASELINE, full], ...cut]) : cut;
 }
 
