@@ -26,6 +26,8 @@ from pare_backends.cache.policy import Seen
 from pare_backends.cache.pressed import Pressed, attach_press, kept_by
 from pare_backends.cache.reading import read_context, read_contexts
 from pare_backends.calls.given.check_settings import CheckSettingsRequest, run
+from pare_backends.checkpoint.setting import ATTRIBUTE, Setting
+from pare_backends.checkpoint.soundness import generate
 from pare_backends.failures import CallFailure
 from pare_backends.kv_cache.kvpress import Params, attach, policy_of
 from pare_backends.progress import silent_report
@@ -112,6 +114,40 @@ def test_what_leaves_no_tokens_of_the_prompt_is_refused(press: Any, why: str) ->
     model = attach_press(model_of("llama"), Pressed(press(0.5), "mine"))
     with pytest.raises(CallFailure, match=f"Cannot press a prompt of 120 tokens with mine: {why}"):
         read_context(model, tokens())
+
+
+class Windowed(Shortest):
+    """Looks at a window of the prompt, as SnapKVPress at its last 64 tokens."""
+
+    def forward_hook(self, module: Any, _: Any, named: dict[str, Any], output: Any) -> Any:
+        assert named["hidden_states"].shape[1] > 64, "a longer prompt is wanted"
+        return super().forward_hook(module, _, named, output)
+
+
+class Words:
+    """As much of a tokenizer as a short text needs: its prompt has 13 tokens."""
+
+    def get_vocab(self) -> dict[str, int]:
+        return {"fox": 0}
+
+    def __len__(self) -> int:
+        return 1
+
+    def __call__(self, *_: Any, **__: Any) -> Any:
+        return SimpleNamespace(input_ids=tokens()[:, :13])
+
+    def decode(self, ids: Any) -> str:
+        return str(len(ids))
+
+
+def test_a_press_that_looks_at_a_window_is_verified_on_a_prompt_that_has_one() -> None:
+    model = attach_press(model_of("llama"), Pressed(Windowed(0.5), "mine"))
+    setattr(model, ATTRIBUTE, Setting)  # as its loader says that it runs with one
+    assert generate(model, Words()) == ("12", None)
+    with pytest.raises(CallFailure, match="Cannot press a prompt of 128 tokens with mine"):
+        failing = attach_press(model_of("llama"), Pressed(Failing(0.5), "mine"))
+        setattr(failing, ATTRIBUTE, Setting)
+        generate(failing, Words())
 
 
 def test_tokens_are_found_again_by_keys_and_values() -> None:
