@@ -175,6 +175,8 @@ Deno.test("a sweep asks each prompt once of all its cells, and leaves results as
     const page = await text(`/studies/${study.study_id}`);
     assert.match(page, /What each cache policy keeps/);
     assert.match(page, /KV cache of a context[\s\S]*16\.4 kB/);
+    assert.match(page, /"KV cache of a context","16\.4 kB"/, "of a point of the front");
+    assert.match(page, /name="size" [^>]*value="0"[\s\S]*name="memory" [^>]*value="0\.\d/);
     for (const name of ["qualityByCache", "cacheByContext", "keptPlaces"]) {
       const figure = await text(`/api/studies/${study.study_id}/figures/${name}`);
       assert.match(figure, /^<svg[\s\S]*snapkv/, name);

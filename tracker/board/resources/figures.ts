@@ -27,7 +27,7 @@ export interface FigureAxes {
 const FRONT = `SELECT p.*, t.methods, t.state, t.fidelity, p.rank = 0 AS on_front,
   len(coalesce(c.violated, t.violated)) > 0 AS violated,
   len(coalesce(c.undecided, t.undecided)) > 0 AS undecided,
-  p.trial_id = s.recommended AS recommended, f.energy_j_per_1k_tokens, eligible
+  p.trial_id = s.recommended AS recommended, f.energy_j_per_1k_tokens, f.context_kv_bytes, eligible
 FROM (SELECT count(*) AS eligible, greatest(1, ceil(count(*) / $most)::BIGINT) AS step FROM front_points
   WHERE study_id = $study), pareto p JOIN trials t USING (study_id, trial_id)
 JOIN studies s USING (study_id) JOIN trial_figures f USING (study_id, trial_id)
