@@ -60,6 +60,9 @@ const WRITTEN = [
   "GraniteMoeForCausalLM",
   "GraniteMoeSharedForCausalLM",
   "GptOssForCausalLM",
+  "FalconForCausalLM",
+  "Jais2ForCausalLM",
+  "ApertusForCausalLM",
 ];
 
 /** Whether a GGUF file of the model is written. */

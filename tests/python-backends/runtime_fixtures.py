@@ -105,17 +105,13 @@ OTHERWISE: dict[str, dict[str, Any]] = {
         "use_qkv_bias": True, "use_parallel_residual": False,
         "rope_parameters": HALF_ROTATED,
     },
-    "PhiForCausalLM": {
-        "rope_parameters": HALF_ROTATED,
-    },
+    "PhiForCausalLM": {"rope_parameters": HALF_ROTATED},
     "CohereForCausalLM": {"tie_word_embeddings": True, "logit_scale": 0.25},
     "BloomForCausalLM": {
         "n_layer": 2, "n_head": 4, "num_key_value_heads": 4, "tie_word_embeddings": True,
         "intermediate_size": 256,
     },
-    "NemotronForCausalLM": {
-        "rope_parameters": HALF_ROTATED,
-    },
+    "NemotronForCausalLM": {"rope_parameters": HALF_ROTATED},
     "SeedOssForCausalLM": {
         "attention_bias": True,
         "rope_parameters": {
@@ -203,8 +199,7 @@ OTHERWISE: dict[str, dict[str, Any]] = {
         "embedding_multiplier": 2.5, "residual_multiplier": 0.7, "logits_scaling": 1.5,
     },
     "GraniteMoeSharedForCausalLM": {
-        "num_local_experts": 4, "num_experts_per_tok": 2, "attention_multiplier": 0.3,
-        "logits_scaling": 1.5, "shared_intermediate_size": 128,
+        "num_local_experts": 4, "attention_multiplier": 0.3, "shared_intermediate_size": 128,
     },
     "GptOssForCausalLM": {
         "num_hidden_layers": 3, "sliding_window": 8, "num_local_experts": 4,
@@ -212,6 +207,17 @@ OTHERWISE: dict[str, dict[str, Any]] = {
         "rope_parameters": {
             "rope_type": "yarn", "rope_theta": 15e4, "factor": 32.0, "beta_fast": 32.0,
             "beta_slow": 1.0, "truncate": True, "original_max_position_embeddings": 64,
+        },
+    },
+    "FalconForCausalLM": {
+        "new_decoder_architecture": True, "num_kv_heads": 2, "ffn_hidden_size": 96,
+        "activation": "gelu_new",
+    },
+    "Jais2ForCausalLM": {"pad_token_id": 0},
+    "ApertusForCausalLM": {
+        "rope_parameters": {
+            "rope_type": "llama3", "rope_theta": 1e4, "factor": 8.0, "low_freq_factor": 1.0,
+            "high_freq_factor": 4.0, "original_max_position_embeddings": 64,
         },
     },
 }  # fmt: skip
@@ -239,9 +245,10 @@ def four_bit_model(architecture: str) -> Path:
         "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 16,
         "max_position_embeddings": 256, "tie_word_embeddings": False, "sliding_window": None,
     }  # fmt: skip
-    config = getattr(transformers, {"Gemma3Config": "Gemma3TextConfig"}.get(own, own))(
-        **{**asked, **OTHERWISE.get(architecture, {})}
-    )
+    asked |= OTHERWISE.get(architecture, {})
+    if own == "FalconConfig":
+        del asked["head_dim"]  # which it computes
+    config = getattr(transformers, {"Gemma3Config": "Gemma3TextConfig"}.get(own, own))(**asked)
     torch.manual_seed(1)
     model = getattr(transformers, architecture)(config)
     middle = 0.0 if architecture.startswith("Gemma") else 1.0  # they add one

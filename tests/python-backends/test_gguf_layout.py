@@ -88,6 +88,10 @@ def test_layout_refuses_what_llama_cpp_computes_otherwise() -> None:
             {"architectures": ["Phi3ForCausalLM"], "sliding_window": 16},
             "sliding_window is 16, llama.cpp's phi3 attends to every token",
         ),
+        (
+            {"architectures": ["FalconForCausalLM"], "alibi": True},
+            "its alibi is true, llama.cpp takes false",
+        ),
         (mixture("Glm4", n_group=2), "its n_group is 2, llama.cpp takes 1"),
         (mixture("Lfm2", routed_scaling_factor=2.5), "its routed_scaling_factor is 2.5"),
         (mixture("Ernie4_5_", moe_layer_end_index=0), "its layers behind 0 are no mixture"),

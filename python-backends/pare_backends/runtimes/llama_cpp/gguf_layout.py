@@ -15,6 +15,7 @@ from pare_backends.runtimes.llama_cpp.architectures.mixtures import experts, of_
 from pare_backends.runtimes.llama_cpp.architectures.own_keys import kinds_of_layers
 from pare_backends.runtimes.llama_cpp.architectures.parts import Parts
 from pare_backends.runtimes.llama_cpp.architectures.rope import Rope
+from pare_backends.runtimes.stored_weights import StoredWeights
 
 EXPERT = re.compile(r"\.experts\.(\d+)\.")
 """What of a tensor's name says which expert's it is."""
@@ -71,8 +72,7 @@ class GgufLayout:
         self.config = config
         self.layers = int(config["num_hidden_layers"])
         self.heads = int(config["num_attention_heads"])
-        kv_heads = config.get("num_key_value_heads") or self._architecture.kv_heads
-        self.kv_heads = int(kv_heads or self.heads)
+        self.kv_heads = int(self._architecture.kv_heads(config) or self.heads)
         self.head_dim = int(config.get("head_dim") or config["hidden_size"] // self.heads)
         ropes = self._architecture.ropes
         self.rope = Rope(config, self.head_dim, self._architecture.rotated) if ropes else None
@@ -101,11 +101,18 @@ class GgufLayout:
         return found
 
     def is_left_out(self, tensor: str) -> bool:
-        """Whether nothing of the model needs it: leftovers of older files, and the layers behind
-        the last, which guess a further token."""
-        layer = LAYER.search(tensor)
-        beyond = layer is not None and int(layer[1]) >= self.layers
-        return beyond or tensor.endswith(NOT_STORED) or ".mtp_" in tensor
+        """Whether no tensor of the file holds it: leftovers of older files, the layers behind the
+        last, which guess a further token, and what `write_numbers` writes."""
+        beyond = layer_of(tensor) >= self.layers
+        said = tuple(self._architecture.by_layer)
+        return beyond or tensor.endswith((*NOT_STORED, *said)) or ".mtp_" in tensor
+
+    def write_numbers(self, writer: GGUFWriter, tensors: StoredWeights) -> None:
+        """What the model holds as tensors of one number, and llama.cpp as keys."""
+        for ending, write in self._architecture.by_layer.items():
+            found = {layer_of(name): name for name in tensors.names() if name.endswith(ending)}
+            numbers = [tensors.floats(found[at]).astype(np.float32) for at in sorted(found)]
+            write(writer, [float(one.reshape(())) for one in numbers])
 
     def stacked(self, tensors: list[str]) -> dict[str, list[str]]:
         """The tensors of the file by their first names: all experts' of a layer in one, in the
@@ -164,8 +171,10 @@ class GgufLayout:
         """Rows of a tensor in the file's order; None where it is the checkpoint's own."""
         layer = tensor.split(".")[-2]
         if layer == self._architecture.fused:
-            # Head by head its query, key and value: llama.cpp has all queries first.
-            return np.arange(rows).reshape(self.heads, 3, -1).swapaxes(0, 1).reshape(-1)
+            # Key by key its queries, it and its value: llama.cpp has all queries first.
+            own = np.arange(rows).reshape(self.kv_heads, self.heads // self.kv_heads + 2, -1)
+            each = (own[:, :-2], own[:, -2], own[:, -1])
+            return np.concatenate([one.reshape(-1) for one in each])
         heads = {"q_proj": self.heads, "k_proj": self.kv_heads}.get(layer)
         if heads is None or not self._architecture.neighbours:
             return None
@@ -204,6 +213,12 @@ class GgufLayout:
 def in_usual_words(config: Mapping[str, Any], own_keys: Mapping[str, str]) -> dict[str, Any]:
     """The config with the values of its architecture's own names under the usual ones."""
     return {**config, **{usual: config[own] for usual, own in own_keys.items() if own in config}}
+
+
+def layer_of(tensor: str) -> int:
+    """The number of the layer that it is of; -1: of none."""
+    found = LAYER.search(tensor)
+    return -1 if found is None else int(found[1])
 
 
 def expert_of(tensor: str) -> int:

@@ -107,6 +107,7 @@ def write_gguf(
     names = [name for name in weights.names() if not layout.is_left_out(name)]
     writer = GGUFWriter(output / MODEL_FILE, layout.architecture)
     layout.write_keys(writer)
+    layout.write_numbers(writer, weights)
     note = add_tokenizer(writer, source, int(weights.config["vocab_size"]))
     notes = {one for one in (note, *layout.notes) if one is not None}
     kinds: Counter[str] = Counter()

@@ -7,7 +7,7 @@ in that order. Gemma's norms multiply by one more than they store, in llama.cpp 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from gguf import MODEL_ARCH, GGUFWriter
@@ -43,10 +43,13 @@ class Architecture:
     turned: tuple[str, ...] = ()  # endings of matrices that lie as (in, out) in the checkpoint
     stacks: tuple[str, ...] = ()  # endings of tensors that hold all experts of a layer
     parts: Mapping[str, Parts] = field(default_factory=dict)  # by endings of what is several there
-    fused: str | None = None  # a layer with each head's query, key and value behind each other
+    fused: str | None = None  # a layer with each key's queries, it and its value behind each other
+    by_layer: Mapping[str, Callable[[GGUFWriter, Sequence[float]], None]] = field(
+        default_factory=dict
+    )  # what writes tensors of one number as a key, by their endings
     norm_shift: float = 0.0  # what its norms multiply by beyond what they store
     window_period: int | None = None  # of so many layers the last sees all; None: every layer does
-    kv_heads: int | None = None  # heads of keys where a config does not say
+    kv_heads: Callable[[Config], int | None] = own.kv_heads_said  # of keys; None: as of queries
     width: Callable[[Config], int] = own.usual_width  # of the features between a block's matrices
     write_keys: Callable[[GGUFWriter, Config], None] = _no_keys
     why_not: Callable[[Config], str | None] = _nothing_else  # what it computes otherwise
@@ -211,7 +214,7 @@ ARCHITECTURES = {
     "OlmoeForCausalLM": Architecture(
         MODEL_ARCH.OLMOE,
         write_keys=mixtures.mixture_keys,
-        why_not=mixtures.first_of(mixtures.a_key_for_each_head, mixtures.mixture_why_not(False)),
+        why_not=own.first_of(mixtures.a_key_for_each_head, mixtures.mixture_why_not(False)),
     ),
     "Olmo3ForCausalLM": Architecture(
         MODEL_ARCH.OLMO2,
@@ -240,7 +243,11 @@ ARCHITECTURES = {
         MODEL_ARCH.HUNYUAN_DENSE, ropes=("default", "dynamic")
     ),
     "GPTBigCodeForCausalLM": replace(
-        GPT2, kind=MODEL_ARCH.STARCODER, turned=(), kv_heads=1, why_not=own.bigcode_why_not
+        GPT2,
+        kind=MODEL_ARCH.STARCODER,
+        turned=(),
+        kv_heads=own.bigcode_kv_heads,
+        why_not=own.bigcode_why_not,
     ),
     "Lfm2ForCausalLM": Architecture(
         MODEL_ARCH.LFM2,
@@ -257,7 +264,7 @@ ARCHITECTURES = {
         rotated=0.5,
         own_keys={"num_experts": "n_routed_experts"},
         write_keys=mixtures.sigmoid_keys,
-        why_not=mixtures.takes(n_group=1),
+        why_not=own.takes(n_group=1),
     ),
     "Ernie4_5_MoeForCausalLM": Architecture(
         MODEL_ARCH.ERNIE4_5_MOE,
@@ -277,7 +284,7 @@ ARCHITECTURES = {
         norm_key="norm_eps",
         own_keys={"first_k_dense_replace": "num_dense_layers"},
         write_keys=mixtures.lfm2_moe_keys,
-        why_not=mixtures.takes(
+        why_not=own.takes(
             conv_bias=False,
             use_expert_bias=True,
             norm_topk_prob=True,
@@ -290,8 +297,8 @@ ARCHITECTURES = {
         ropes=("default", "dynamic"),
         own_keys={"num_experts_per_tok": "moe_topk"},
         write_keys=mixtures.hunyuan_moe_keys,
-        why_not=mixtures.first_of(
-            mixtures.takes(attention_bias=False), mixtures.alike("num_experts_per_tok")
+        why_not=own.first_of(
+            own.takes(attention_bias=False), mixtures.alike("num_experts_per_tok")
         ),
     ),
     "Dots1ForCausalLM": Architecture(
@@ -299,9 +306,7 @@ ARCHITECTURES = {
         ropes=("default",),
         own_keys={"num_experts": "n_routed_experts"},
         write_keys=mixtures.sigmoid_keys,
-        why_not=mixtures.first_of(
-            own.olmo2_why_not, mixtures.a_key_for_each_head, mixtures.takes(n_group=1)
-        ),
+        why_not=own.first_of(own.olmo2_why_not, mixtures.a_key_for_each_head, own.takes(n_group=1)),
     ),
     "MiniMaxM2ForCausalLM": Architecture(
         MODEL_ARCH.MINIMAXM2,
@@ -326,9 +331,43 @@ ARCHITECTURES = {
         },
         window_period=2,
         write_keys=mixtures.gpt_oss_keys,
-        why_not=mixtures.first_of(
-            own.olmo2_why_not, mixtures.takes(attention_bias=True, swiglu_limit=7.0)
-        ),
+        why_not=own.first_of(own.olmo2_why_not, own.takes(attention_bias=True, swiglu_limit=7.0)),
+    ),
+    "FalconForCausalLM": Architecture(
+        MODEL_ARCH.FALCON,
+        ropes=("default",),
+        activations=("gelu", *TANH_GELU),
+        activation_key="activation",
+        norm_key="layer_norm_epsilon",
+        centred=True,
+        own_keys={
+            "num_hidden_layers": "n_layer",
+            "num_attention_heads": "n_head",
+            "intermediate_size": "ffn_hidden_size",
+        },
+        fused="query_key_value",
+        kv_heads=own.falcon_kv_heads,
+        why_not=own.takes(alibi=False, bias=False, parallel_attn=True),
+    ),
+    "Jais2ForCausalLM": Architecture(
+        MODEL_ARCH.JAIS2,
+        ropes=("default",),
+        activations=("relu2",),
+        norm_key="layer_norm_eps",
+        centred=True,
+        why_not=own.takes(attention_bias=True, mlp_bias=True),
+    ),
+    "ApertusForCausalLM": Architecture(
+        MODEL_ARCH.APERTUS,
+        ropes=("default", "llama3"),
+        activations=("xielu",),
+        by_layer={
+            ".act_fn.alpha_n": GGUFWriter.add_xielu_alpha_n,
+            ".act_fn.alpha_p": GGUFWriter.add_xielu_alpha_p,
+            ".act_fn.beta": GGUFWriter.add_xielu_beta,
+            ".act_fn.eps": GGUFWriter.add_xielu_eps,
+        },
+        why_not=own.olmo2_why_not,
     ),
 }
 

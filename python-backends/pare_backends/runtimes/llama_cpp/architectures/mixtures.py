@@ -7,14 +7,16 @@ here.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from typing import Any
 
 from gguf import ExpertGatingFuncType, GGUFWriter
 
-from pare_backends.runtimes.llama_cpp.architectures.own_keys import Config, granite_keys, lfm2_keys
-
-Reason = Callable[[Config], str | None]
+from pare_backends.runtimes.llama_cpp.architectures.own_keys import (
+    Config,
+    Reason,
+    granite_keys,
+    lfm2_keys,
+    takes,
+)
 
 
 def of_all(config: Config, key: str) -> int:
@@ -75,26 +77,6 @@ def granite_moe_keys(writer: GGUFWriter, config: Config) -> None:
 def gpt_oss_keys(writer: GGUFWriter, config: Config) -> None:
     mixture_keys(writer, {**config, "moe_intermediate_size": config["intermediate_size"]})
     writer.add_sliding_window(int(config["sliding_window"]))
-
-
-def takes(**taken: Any) -> Reason:
-    """What llama.cpp takes for granted of settings that a config may say otherwise."""
-
-    def why_not(config: Config) -> str | None:
-        for key, value in taken.items():
-            said = config.get(key)
-            if said is not None and said != value:
-                return f"its {key} is {json.dumps(said)}, llama.cpp takes {json.dumps(value)}"
-        return None
-
-    return why_not
-
-
-def first_of(*reasons: Reason) -> Reason:
-    def why_not(config: Config) -> str | None:
-        return next((why for reason in reasons if (why := reason(config)) is not None), None)
-
-    return why_not
 
 
 def mixture_why_not(normalized: bool) -> Reason:

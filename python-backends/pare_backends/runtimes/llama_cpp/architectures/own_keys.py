@@ -12,6 +12,27 @@ from typing import Any
 from gguf import GGUFWriter
 
 Config = Mapping[str, Any]
+Reason = Callable[[Config], str | None]
+
+
+def takes(**taken: Any) -> Reason:
+    """What llama.cpp takes for granted of settings that a config may say otherwise."""
+
+    def why_not(config: Config) -> str | None:
+        for key, value in taken.items():
+            said = config.get(key)
+            if said is not None and said != value:
+                return f"its {key} is {json.dumps(said)}, llama.cpp takes {json.dumps(value)}"
+        return None
+
+    return why_not
+
+
+def first_of(*reasons: Reason) -> Reason:
+    def why_not(config: Config) -> str | None:
+        return next((why for reason in reasons if (why := reason(config)) is not None), None)
+
+    return why_not
 
 
 def granite_keys(writer: GGUFWriter, config: Config) -> None:
@@ -99,15 +120,9 @@ def neox_keys(writer: GGUFWriter, config: Config) -> None:
     writer.add_parallel_residual(bool(config.get("use_parallel_residual", True)))
 
 
-def gpt2_why_not(config: Config) -> str | None:
-    for key, taken in (
-        ("scale_attn_weights", True),
-        ("scale_attn_by_inverse_layer_idx", False),
-        ("add_cross_attention", False),
-    ):
-        if bool(config.get(key, taken)) != taken:
-            return f"its {key} is {json.dumps(config[key])}, llama.cpp takes {json.dumps(taken)}"
-    return None
+gpt2_why_not = takes(
+    scale_attn_weights=True, scale_attn_by_inverse_layer_idx=False, add_cross_attention=False
+)
 
 
 def bloom_why_not(config: Config) -> str | None:
@@ -176,6 +191,21 @@ def bigcode_why_not(config: Config) -> str | None:
     if not config.get("multi_query", True):
         return "its multi_query is false, llama.cpp takes one head of keys"
     return gpt2_why_not(config)
+
+
+def kv_heads_said(config: Config) -> int | None:
+    return config.get("num_key_value_heads")
+
+
+def bigcode_kv_heads(config: Config) -> int | None:
+    return kv_heads_said(config) or 1
+
+
+def falcon_kv_heads(config: Config) -> int | None:
+    """Its first generation says a count that it does not have."""
+    if config.get("new_decoder_architecture"):
+        return config.get("num_kv_heads") or config.get("n_head_kv")
+    return 1 if config.get("multi_query", True) else None
 
 
 def usual_width(config: Config) -> int:
