@@ -7,6 +7,8 @@ import { type LoopState, newState } from "./state.ts";
 
 /** A loop's turn lasts so long, or one point. */
 const TURN_MS = 2_000;
+/** As long as others have not met their end, a loop that has met its own has one turn in so many. */
+const WHOLE_TURNS = 4;
 /** No point takes so long. */
 const POINT_MS = 180_000;
 /** Nor so many times that where others have the machine, or go before. */
@@ -44,6 +46,8 @@ interface Asked {
   readonly onTurn?: () => void;
   /** How long a point may take; default: three minutes. */
   readonly point_ms?: number;
+  /** How long a turn lasts; default: two seconds. */
+  readonly turn_ms?: number;
   /** Ends at the first failure. */
   readonly until_failure?: boolean;
 }
@@ -192,9 +196,9 @@ class Walking {
   }
 }
 
-/** Walks the loops by turns: each goes on where its state says. */
+/** Walks the loops by turns, those with points to come first: each goes on where its state says. */
 export async function walkLoops(asked: Asked): Promise<Walked> {
-  const { loops, budget_ms, seed, states } = asked;
+  const { loops, budget_ms, seed, states, turn_ms = TURN_MS } = asked;
   const began = performance.now();
   const failures: Failure[] = [];
   const fail = (failure: Omit<Failure, "seconds">) => {
@@ -211,10 +215,13 @@ export async function walkLoops(asked: Asked): Promise<Walked> {
     performance.now() - began < budget_ms && !(asked.until_failure === true && failures.length > 0);
   try {
     // Each loop has a point, however slow the machine is.
+    let round = 0;
     do {
-      for (const one of all) {
+      const behind = all.filter(({ state }) => state.complete === 0);
+      const turns = round++ % WHOLE_TURNS === 0 || behind.length === 0 ? all : behind;
+      for (const one of turns) {
         const turn = performance.now();
-        do await one.point(); while (goesOn() && performance.now() - turn < TURN_MS);
+        do await one.point(); while (goesOn() && performance.now() - turn < turn_ms);
         asked.onTurn?.();
       }
     } while (goesOn());

@@ -52,7 +52,7 @@ Deno.test("a point that breaks is named with what was injected, and the next run
   const kept = readStates(path);
   assert.deepEqual(kept, states);
   assert.equal(kept.get("known")!.next, 4);
-  assert.deepEqual(await walked(loop, 50, kept), []);
+  assert.deepEqual(await walked(loop, 500, kept), []);
   const { complete, seed, last_failing, found } = kept.get("known")!;
   assert.ok(complete > 1 && seed > 2, "the walk met its end, and other seeds followed");
   assert.deepEqual([last_failing, found], [{ seed: 1, point: 3 }, 1]);
@@ -69,6 +69,23 @@ Deno.test("a walk of 2,000 points that never came to such a state has failed bef
   const [failure] = await walked(loop, 60_000, new Map());
   assert.equal(failure!.point, 1_999);
   assert.equal(failure!.message, '2000 points never reached "what no point comes to"');
+});
+
+Deno.test("a loop that has met its end leaves most turns to those that have not", async () => {
+  const loops = [known(1_000_000, []), { ...known(0, []), name: "short" }];
+  const states = new Map<string, LoopState>();
+  const turns: string[] = [];
+  let before = 0;
+  const onTurn = () => {
+    const { complete } = states.get("short")!;
+    turns.push(complete > before ? "short" : "long");
+    before = complete;
+  };
+  await walkLoops({ loops, states, seed: 1, budget_ms: 400, turn_ms: 0, onTurn, onFailure() {} });
+  assert.equal(
+    turns.slice(0, 12).join(),
+    "long,short,long,long,long,long,short,long,long,long,long,short",
+  );
 });
 
 Deno.test("a point without an end has failed, and the next one begins in a walk of its own", async () => {
