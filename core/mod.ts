@@ -104,6 +104,7 @@ export * from "./jobs/engine.ts";
 export { type Estimate, estimateOf } from "./jobs/estimate.ts";
 export type { Eta } from "./jobs/eta.ts";
 export * from "./jobs/events.ts";
+export { isIdle } from "./jobs/idle.ts";
 export * from "./jobs/list.ts";
 export * from "./jobs/ports.ts";
 export * from "./jobs/queue_state.ts";

@@ -7,7 +7,7 @@ import { attemptOf, type Job, type JobAttempt, type Queue } from "./queue_state.
 import type { Observed, SeenAttempt } from "./settle.ts";
 
 /** An engine that does not know an attempt may learn of it late, and one that is down may come back. */
-const PATIENCE_SECONDS = 300;
+export const PATIENCE_SECONDS = 300;
 /** What an engine took on and did not do is asked again. */
 const REPEAT_SECONDS = 120;
 /** An attempt that was asked to save and has not is ended, so that nothing waits for it for ever. */

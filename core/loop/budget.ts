@@ -4,6 +4,7 @@ import type { Spent } from "../schemas/journal.ts";
 import type { Trial } from "../schemas/trial.ts";
 import { chainOf } from "../strategies/chain.ts";
 import type { AgentMethod } from "../strategies/resolve_action.ts";
+import { workPace } from "./pace.ts";
 import type { Study } from "./study.ts";
 
 /** Seconds since a moment of the study's clock. */
@@ -108,8 +109,8 @@ function expected(observed: readonly number[]): number {
 }
 
 /**
- * What a trial will take: its methods' own estimates, and the evaluations on its first rung and the
- * timing as they went so far.
+ * What a trial will take: its methods' own estimates at the pace of this machine, and the evaluations on
+ * its first rung and the timing as they went so far.
  */
 export function estimateTrial(study: Study, actions: readonly ResolvedAction[]): number {
   const { methods, facts } = study.input;
@@ -119,7 +120,7 @@ export function estimateTrial(study: Study, actions: readonly ResolvedAction[]):
   );
   // With a gate after each action, all but the last are evaluated in the trial's midst.
   const evaluations = study.input.request.gate_actions === true ? Math.max(1, actions.length) : 1;
-  return work + evaluations * estimateRung(study, study.rungs[0]!, actions) +
+  return workPace(study) * work + evaluations * estimateRung(study, study.rungs[0]!, actions) +
     estimatePhase(study, SPEED);
 }
 

@@ -2,6 +2,7 @@
 import { mkdirSync, statSync } from "node:fs";
 import {
   type Engine,
+  isIdle,
   type Job,
   type JobEvent,
   type Queue,
@@ -97,13 +98,6 @@ async function pause(journal: string, ms: number, signal: AbortSignal): Promise<
   }
 }
 
-/** Nothing is under way, and what waits does so for more than time. */
-function isIdle({ queue }: Turn): boolean {
-  const waits = Object.values(queue.lines).flat();
-  const later = waits.some(({ not_before }) => not_before !== null && not_before > Date.now());
-  return queue.under_way.size === 0 && queue.left_behind.size === 0 && !later;
-}
-
 function usualRoom({ store }: QueuePaths): RoomOptions {
   return { collect: (bytes) => collectRoom(findHome(Deno.env.toObject(), store), bytes) };
 }
@@ -151,7 +145,7 @@ export async function driveQueue(options: DriveOptions): Promise<void> {
       undone.push(`Cannot watch what runs: ${error instanceof Error ? error.message : error}`);
     }
     if (changed || undone.length > 0) await onTurn?.({ ...taken, undone });
-    if (until_idle && !changed && isIdle(taken)) return;
+    if (until_idle && !changed && isIdle(taken.queue, Date.now())) return;
     wait = changed ? FIRST_PAUSE_MS : Math.min(1.5 * wait, LONGEST_PAUSE_MS);
     await pause(paths.journal, changed ? LOOK_MS : wait, signal);
   }
