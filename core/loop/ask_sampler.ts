@@ -1,7 +1,7 @@
 import type { Sampler, SearchContext } from "../contract/plugin.ts";
 import type { Consultation } from "../contract/shown.ts";
 import { Answer } from "../schemas/proposal.ts";
-import { seconds, untilTimeIsUp } from "./budget.ts";
+import { seconds, untilTimeIsUp } from "./cost/budget.ts";
 import { searchContext, shownOf } from "./search_context.ts";
 import { record, type Study } from "./study.ts";
 

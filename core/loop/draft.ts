@@ -1,5 +1,5 @@
 import { trialName } from "../strategies/strategy_names.ts";
-import { keepPace, seconds, secondsLeft } from "./budget.ts";
+import { keepPace, seconds, secondsLeft } from "./cost/budget.ts";
 import type { HintAbout } from "../contract/plugin.ts";
 import type { Alone, Outcome } from "../ports.ts";
 import type { ResolvedAction, Strategy } from "../schemas/action.ts";

@@ -2,7 +2,7 @@ import { isDecisive } from "../schemas/fidelity.ts";
 import type { Trial } from "../schemas/trial.ts";
 import { resolveActions } from "../strategies/resolve_action.ts";
 import { strategyKey, trialName } from "../strategies/strategy_names.ts";
-import { estimateWhole, remainingSeconds } from "./budget.ts";
+import { estimateWhole, remainingSeconds } from "./cost/budget.ts";
 import { fullLimit } from "./rungs/climb_rungs.ts";
 import { isPromising } from "./rungs/joining.ts";
 import type { Proposal } from "./propose.ts";

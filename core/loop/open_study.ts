@@ -10,7 +10,7 @@ import type { RunNeeds } from "../contract/run_needs.ts";
 import type { AgentMethod } from "../strategies/resolve_action.ts";
 import { strategyKey } from "../strategies/strategy_names.ts";
 import { Slots } from "./beside/slots.ts";
-import { slownessOf, SPEED } from "./budget.ts";
+import { slownessOf, SPEED } from "./cost/budget.ts";
 import { BASELINE } from "./draft.ts";
 import { checkUserStrategies, initialQueue } from "./queue.ts";
 import { alertOfChangedEnvironments } from "./changed_environments.ts";

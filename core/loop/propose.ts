@@ -5,7 +5,7 @@ import type { Beforehand } from "../strategies/beforehand.ts";
 import { resolveActions } from "../strategies/resolve_action.ts";
 import { strategyKey, strategyWords } from "../strategies/strategy_names.ts";
 import { askSampler } from "./ask_sampler.ts";
-import { estimateTrial, remainingSeconds } from "./budget.ts";
+import { estimateTrial, remainingSeconds } from "./cost/budget.ts";
 import { stopNow } from "./stop.ts";
 import { nextEpisode, type Study } from "./study.ts";
 import { toldBeforehand } from "./told_beforehand.ts";

@@ -1,7 +1,7 @@
 import { LIMIT_BEHIND, resumeCommand } from "../advice/advice.ts";
 import { rewardOf } from "../front/reward.ts";
 import { FULL } from "../schemas/fidelity.ts";
-import { withinTime } from "./budget.ts";
+import { withinTime } from "./cost/budget.ts";
 import { addMeasurements, closeTrial, endingOf, openTrial } from "./draft.ts";
 import { evaluate, measureSpeed } from "./run_trial.ts";
 import { baselineSize, sizesAtContext } from "./size.ts";

@@ -8,7 +8,7 @@ import type { SearchBudget, Shown } from "../schemas/proposal.ts";
 import type { Trial } from "../schemas/trial.ts";
 import { rungNames } from "../schemas/rungs.ts";
 import { resolveActions } from "../strategies/resolve_action.ts";
-import { estimateTrial, secondsLeft } from "./budget.ts";
+import { estimateTrial, secondsLeft } from "./cost/budget.ts";
 import { allowedMethods } from "./queue.ts";
 import { trialsLeft } from "./stop.ts";
 import { currentFront, type Study, visibleTrials } from "./study.ts";

@@ -3,7 +3,7 @@ import { isDecisive } from "../schemas/fidelity.ts";
 import type { Episode, StopReason } from "../schemas/journal.ts";
 import type { Trial } from "../schemas/trial.ts";
 import { strategyKey, trialName } from "../strategies/strategy_names.ts";
-import { gpuHours, remainingSeconds, spentJoules, spentSeconds } from "./budget.ts";
+import { gpuHours, remainingSeconds, spentJoules, spentSeconds } from "./cost/budget.ts";
 import type { Study } from "./study.ts";
 import { goOn } from "../advice/advice.ts";
 import { DEFAULT_CONVERGENCE_EPISODES } from "../spec/limits.ts";

@@ -1,7 +1,7 @@
 import { earlierProposals } from "./earlier_trials.ts";
 import type { Trial } from "../schemas/trial.ts";
 import { bringForward } from "./beside/same_prompts.ts";
-import { estimateWhole, withinBeyond } from "./budget.ts";
+import { estimateWhole, withinBeyond } from "./cost/budget.ts";
 import { finishHeld, fullLimit } from "./rungs/climb_rungs.ts";
 import { closeEpisode, closeSearch } from "./end/close_study.ts";
 import { apply, begin, evaluate, learn, measure } from "./episode.ts";

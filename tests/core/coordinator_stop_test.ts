@@ -8,7 +8,7 @@ import {
   type StudyRequestInput,
   type Trial,
 } from "../../core/mod.ts";
-import { estimatePhase, estimateRung, keepPace, SPEED } from "../../core/loop/budget.ts";
+import { estimatePhase, estimateRung, keepPace, SPEED } from "../../core/loop/cost/budget.ts";
 import { methods } from "./spec_fixtures.ts";
 import { failure, historyOf, named, run, type World, world } from "./study_world.ts";
 

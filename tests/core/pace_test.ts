@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { workPace } from "../../core/loop/pace.ts";
+import { workPace } from "../../core/loop/cost/pace.ts";
 import type { Study } from "../../core/loop/study.ts";
 import { methods } from "./spec_fixtures.ts";
 import { smallFacts } from "./spec_facts.ts";

@@ -1,6 +1,6 @@
 import { recommend } from "../../advice/recommend.ts";
 import type { Episode } from "../../schemas/journal.ts";
-import { spentOf } from "../budget.ts";
+import { spentOf } from "../cost/budget.ts";
 import type { Stop } from "../stop.ts";
 import {
   baselineOf,

@@ -3,7 +3,7 @@ import { busyCores } from "../../front/latency_ratio.ts";
 import { frontOf } from "../../front/objectives.ts";
 import type { Trial } from "../../schemas/trial.ts";
 import { trialName } from "../../strategies/strategy_names.ts";
-import { estimatePhase, remainingSeconds, SPEED, withinTime } from "../budget.ts";
+import { estimatePhase, remainingSeconds, SPEED, withinTime } from "../cost/budget.ts";
 import { closeEpisode } from "./close_study.ts";
 import { closeTrial } from "../draft.ts";
 import { judge, measureSpeed } from "../run_trial.ts";

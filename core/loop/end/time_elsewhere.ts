@@ -4,7 +4,7 @@ import { comparableStudy } from "../../front/comparable.ts";
 import { frontOf } from "../../front/objectives.ts";
 import { timingKey } from "../../resume/replay.ts";
 import type { Trial } from "../../schemas/trial.ts";
-import { estimatePhase, remainingSeconds, SPEED, withinTime } from "../budget.ts";
+import { estimatePhase, remainingSeconds, SPEED, withinTime } from "../cost/budget.ts";
 import { callBackend, notANumber } from "../draft.ts";
 import type { Stop } from "../stop.ts";
 import { type Draft, estimateFront, record, type Study } from "../study.ts";

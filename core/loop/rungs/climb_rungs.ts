@@ -4,7 +4,7 @@ import { FULL, isDecisive } from "../../schemas/fidelity.ts";
 import type { Trial } from "../../schemas/trial.ts";
 import { DEFAULT_FULL_EVALUATIONS } from "../../spec/limits.ts";
 import { heightOf } from "../../schemas/rungs.ts";
-import { estimateRung, remainingSeconds, withinBeyond } from "../budget.ts";
+import { estimateRung, remainingSeconds, withinBeyond } from "../cost/budget.ts";
 import { closeEpisode } from "../end/close_study.ts";
 import { closeTrial, holdTrial, takeUp } from "../draft.ts";
 import { evaluate, evaluateGated, judge } from "../run_trial.ts";

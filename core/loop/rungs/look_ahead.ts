@@ -19,7 +19,7 @@ import { countedSamples } from "../../front/promotion.ts";
 import type { Evaluation, Look, RowsByTask } from "../../ports.ts";
 import { FULL, isDecisive } from "../../schemas/fidelity.ts";
 import { heightOf, isLikelihoodRung, rungNames } from "../../schemas/rungs.ts";
-import { keepPace } from "../budget.ts";
+import { keepPace } from "../cost/budget.ts";
 import { callBackend, endingOf, hintOf, notANumber } from "../draft.ts";
 import { evaluateBeside } from "../beside/same_prompts.ts";
 import { baselineOf, baselineOn, type Draft, type Ending, type Study } from "../study.ts";

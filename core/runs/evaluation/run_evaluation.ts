@@ -1,4 +1,4 @@
-import { withinTime } from "../../loop/budget.ts";
+import { withinTime } from "../../loop/cost/budget.ts";
 import { closeStudy } from "../../loop/end/close_study.ts";
 import { addMeasurements, closeTrial, openTrial } from "../../loop/draft.ts";
 import { openStudy } from "../../loop/open_study.ts";

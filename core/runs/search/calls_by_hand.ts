@@ -1,4 +1,4 @@
-import { seconds } from "../../loop/budget.ts";
+import { seconds } from "../../loop/cost/budget.ts";
 import { record, type Study } from "../../loop/study.ts";
 import { UsageError } from "../../errors.ts";
 

@@ -2,7 +2,7 @@ import { UsageError } from "../../errors.ts";
 import { closeTrial, endingOf, openTrial } from "../../loop/draft.ts";
 import { closeEpisode } from "../../loop/end/close_study.ts";
 import { applyNext, evaluate, isWhole, judge, measureSpeed } from "../../loop/run_trial.ts";
-import { withinTime } from "../../loop/budget.ts";
+import { withinTime } from "../../loop/cost/budget.ts";
 import { addGate, baselineOf, type Draft, type Ending, type Study } from "../../loop/study.ts";
 import { isFinished } from "../../resume/replay.ts";
 import type { Action, ResolvedAction } from "../../schemas/action.ts";

@@ -1,11 +1,11 @@
-import { mean } from "../evidence/statistics.ts";
-import type { ResolvedAction } from "../schemas/action.ts";
-import type { Spent } from "../schemas/journal.ts";
-import type { Trial } from "../schemas/trial.ts";
-import { chainOf } from "../strategies/chain.ts";
-import type { AgentMethod } from "../strategies/resolve_action.ts";
+import { mean } from "../../evidence/statistics.ts";
+import type { ResolvedAction } from "../../schemas/action.ts";
+import type { Spent } from "../../schemas/journal.ts";
+import type { Trial } from "../../schemas/trial.ts";
+import { chainOf } from "../../strategies/chain.ts";
+import type { AgentMethod } from "../../strategies/resolve_action.ts";
 import { workPace } from "./pace.ts";
-import type { Study } from "./study.ts";
+import type { Study } from "../study.ts";
 
 /** Seconds since a moment of the study's clock. */
 export function seconds(study: Study, since: number): number {

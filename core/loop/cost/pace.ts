@@ -1,6 +1,6 @@
 /** How much longer work takes here than its methods say. */
-import { chainOf } from "../strategies/chain.ts";
-import { baselineOf, type Study } from "./study.ts";
+import { chainOf } from "../../strategies/chain.ts";
+import { baselineOf, type Study } from "../study.ts";
 
 /** Seconds of work that say little of other work: a start counts more in them than what is computed. */
 const START_SECONDS = 60;
