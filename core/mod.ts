@@ -88,6 +88,7 @@ export {
   type StudyByHand,
   type TrialByHand,
 } from "./runs/search/by_hand.ts";
+export { LONGEST_MS } from "./loop/cost/budget.ts";
 export type { Proposal } from "./loop/propose.ts";
 export * from "./resume/newest_scores.ts";
 export * from "./resume/replay.ts";

@@ -1,5 +1,6 @@
 import { trialName } from "../strategies/strategy_names.ts";
 import { keepPace, seconds, secondsLeft } from "./cost/budget.ts";
+import { UNFINISHED } from "./cost/pace.ts";
 import type { HintAbout } from "../contract/plugin.ts";
 import type { Alone, Outcome } from "../ports.ts";
 import type { ResolvedAction, Strategy } from "../schemas/action.ts";
@@ -192,7 +193,7 @@ function beingApplied({ trial, artifact }: Draft) {
 /** The time of a call that failed or was ended, beyond the spans that it finished. */
 function unfinished(phase: string, took: number, finished: readonly Span[]): Span[] {
   const rest = took - finished.reduce((sum, span) => sum + span.seconds, 0);
-  return rest > 0 ? [{ name: `unfinished ${phase}`, seconds: rest, library: false }] : [];
+  return rest > 0 ? [{ name: `${UNFINISHED} ${phase}`, seconds: rest, library: false }] : [];
 }
 
 async function timed<T>(

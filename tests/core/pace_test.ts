@@ -7,7 +7,7 @@ import { run, world } from "./study_world.ts";
 
 type Told = Pick<Study["trials"][number], "actions" | "spans" | "strategy">;
 
-/** A study on two cores whose baseline was timed beside so many busy ones. */
+/** A study on two cores whose baseline was timed beside so many busy ones. A negative time is one that was cut off. */
 function study(busy_cores: number | undefined, ...applied: number[]): Study {
   const measurements = [{
     metric: "latency_ms",
@@ -20,9 +20,13 @@ function study(busy_cores: number | undefined, ...applied: number[]): Study {
     actions: [action] as never,
     spans: [
       { name: "evaluate", seconds: 1000, library: true, phase: "proxy" },
-      ...seconds === 0
-        ? []
-        : [{ name: "round", seconds, library: true, phase: "apply", action_index: 0 }],
+      ...seconds === 0 ? [] : [{
+        name: seconds < 0 ? "unfinished apply" : "round",
+        seconds: Math.abs(seconds),
+        library: true,
+        phase: "apply",
+        action_index: 0,
+      }],
     ],
   }));
   return { trials: [baseline, ...trials], input: { methods, facts: smallFacts() } } as never;
@@ -36,6 +40,12 @@ Deno.test("work is said to take as long as methods say, and longer as it did or 
   assert.equal(workPace(study(undefined, 10)), 1, "10 s were said");
   assert.equal(workPace(study(undefined, 2)), 1, "no method is said to be faster");
   assert.equal(workPace(study(undefined, 80)), 2, "70 s more, beside a minute");
+  assert.equal(
+    workPace(study(undefined, 80, -1, -1, -1)),
+    2,
+    "what was stopped at once says nothing",
+  );
+  assert.equal(workPace(study(undefined, -80)), 2, "what was stopped late took that long at least");
   assert.ok(workPace(study(1.9, 10, 10, 10, 10, 10, 10)) < 2.6, "it was not so busy after all");
 });
 

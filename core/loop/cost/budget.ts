@@ -36,7 +36,7 @@ export function secondsLeft(study: Study): number {
 /** A timer may ring a moment before its time; then the budget would not seem used yet. */
 const SLACK_MS = 50;
 /** Timers hold no more: 24 days. */
-const LONGEST_MS = 2 ** 31 - 1;
+export const LONGEST_MS = 2 ** 31 - 1;
 
 /** Work that the end of the budget ends too: the call that is running then fails as cancelled. */
 export async function withinTime<T>(study: Study, work: () => Promise<T>): Promise<T> {

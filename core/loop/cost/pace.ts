@@ -6,6 +6,8 @@ import { baselineOf, type Study } from "../study.ts";
 const START_SECONDS = 60;
 /** A process has a quarter of a machine at least, and no estimate is so far off. */
 const MOST = 4;
+/** How the span is called that holds what a call took beyond the spans that it finished. */
+export const UNFINISHED = "unfinished";
 
 const known = new WeakMap<Study, { readonly trials: number; readonly pace: number }>();
 
@@ -24,9 +26,13 @@ function measure({ trials, input: { methods, facts } }: Study, before: number): 
     if (applied.length === 0) continue; // reused, or the original
     for (const [index, { action, entry, met }] of chainOf(actions, methods, facts).entries()) {
       const own = applied.filter(({ action_index }) => action_index === index);
-      if (own.length === 0) continue;
-      took += own.reduce((sum, { seconds }) => sum + seconds, 0);
-      said += entry.method.estimateSeconds(action.params, met);
+      const seconds = own.reduce((sum, span) => sum + span.seconds, 0);
+      const estimate = entry.method.estimateSeconds(action.params, met);
+      // What failed or was stopped early says nothing; what was stopped late took that long at least.
+      const ended_early = own.some(({ name }) => name.startsWith(UNFINISHED)) && seconds < estimate;
+      if (own.length === 0 || ended_early) continue;
+      took += seconds;
+      said += estimate;
     }
   }
   return Math.min(MOST, Math.max(1, took / said));

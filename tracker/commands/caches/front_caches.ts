@@ -1,4 +1,10 @@
-import { type Runtime, type StudyEvent, trialName, UsageError } from "../../../core/mod.ts";
+import {
+  LONGEST_MS,
+  type Runtime,
+  type StudyEvent,
+  trialName,
+  UsageError,
+} from "../../../core/mod.ts";
 import type { StudySession } from "../../session/study_session.ts";
 import type { StudyView } from "../../show/view/study_view.ts";
 import { goOnBy } from "../output/go_on.ts";
@@ -41,8 +47,6 @@ function atContext(
 
 /** The share of a study's budget that its end has, where the study itself used all of it. */
 const BEYOND = 0.25;
-/** Timers hold no more: 24 days. */
-const LONGEST_MS = 2 ** 31 - 1;
 
 /** Seconds that the end of a study has: what is left of its budget, and a part of it at least. */
 function secondsAtEnd({ request: { budget_seconds }, episodes }: StudyView): number {

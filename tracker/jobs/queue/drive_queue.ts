@@ -145,7 +145,7 @@ export async function driveQueue(options: DriveOptions): Promise<void> {
       undone.push(`Cannot watch what runs: ${error instanceof Error ? error.message : error}`);
     }
     if (changed || undone.length > 0) await onTurn?.({ ...taken, undone });
-    if (until_idle && !changed && isIdle(taken.queue, Date.now())) return;
+    if (until_idle && !changed && isIdle(taken, Date.now())) return;
     wait = changed ? FIRST_PAUSE_MS : Math.min(1.5 * wait, LONGEST_PAUSE_MS);
     await pause(paths.journal, changed ? LOOK_MS : wait, signal);
   }
