@@ -186,3 +186,19 @@ Deno.test("on a figure of one point no tick is longer than its margin", () => {
   assert.ok(ticks.length >= 8, ticks.join(" "));
   assert.deepEqual(ticks.filter((tick) => tick.length > 5), [], "six decimals are cut off");
 });
+
+Deno.test("a trial that was asked part of the samples has no bar of its quality, and the figure says so", () => {
+  const row = (number: number, fidelity: string, half: number | null) => ({
+    ...{ trial_id: `words/t0${number}`, state: "completed", methods: "int8", fidelity },
+    ...{ on_front: number === 1, accuracy: 0.6, latency_ratio: 0.5 },
+    accuracy_difference: -0.01 * number,
+    accuracy_difference_low: half === null ? null : -0.01 * number - half,
+    accuracy_difference_high: half === null ? null : half - 0.01 * number,
+  });
+  const told = (svg: string) =>
+    [...svg.matchAll(/<text[^>]*>([^<]*)</g)].map(([, one]) => one).join(" ");
+  const words = /Asked part of the samples alone, so that quality has no bar: t02\./;
+  assert.match(told(figures.pareto([row(1, "full", 0.02), row(2, "proxy", null)])), words);
+  const others = [row(1, "full", 0.02), row(2, "proxy", 0.03)];
+  assert.doesNotMatch(told(figures.pareto(others)), /Asked part/);
+});

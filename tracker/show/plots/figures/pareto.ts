@@ -273,6 +273,7 @@ function notesOf(
 ): string[] {
   const chosen = all.find((one) => one.recommended);
   const why = because ?? chosen?.because ?? null;
+  const bare = all.filter(({ partial, quality: { low, high } }) => partial && low === high);
   const off = all.filter(({ kind }) => kind === "dominated" || kind === "violated").length;
   return [
     ...chosen === undefined || why === null ? [] : [`${chosen.name} is recommended: ${why}`],
@@ -285,6 +286,11 @@ function notesOf(
     ...all.some(({ quality: { low, high } }) => high > low)
       ? [`Bars are 95 % intervals${paired ? "; differences are paired, sample by sample" : ""}.`]
       : [],
+    ...bare.length === 0 ? [] : [
+      `Asked part of the samples alone, so that quality has no bar: ${
+        bare.length > 4 ? counted(bare.length, "trial") : bare.map(({ name }) => name).join(", ")
+      }.`,
+    ],
   ];
 }
 
