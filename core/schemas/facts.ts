@@ -22,6 +22,20 @@ export const LinearShape = z.strictObject({
 });
 export type LinearShape = z.infer<typeof LinearShape>;
 
+/** A linear matrix as every one of some blocks has it. */
+export const BlockMatrix = z.strictObject({
+  name: z.string().describe(
+    "inside its block, such as mlp.up_proj; an expert's without its number",
+  ),
+  out_features: z.int(),
+  in_features: z.int(),
+  blocks: z.array(z.tuple([z.int(), z.int()])).describe(
+    "first and last of each row of blocks that have it, numbered from 0; -1: it lies outside of them",
+  ),
+  experts: z.int().optional().describe("how many of them a block has; absent: one"),
+});
+export type BlockMatrix = z.infer<typeof BlockMatrix>;
+
 /** Tokens that each head of a layer keeps, over the layers; one number in old records. */
 const KeptTokens = z.union([
   z.strictObject({ mean: z.number(), most: z.int() }),
@@ -64,6 +78,10 @@ export const ModelFacts = z.strictObject({
   vocabulary: z.int(),
   context_length: z.int(),
   linear_shapes: z.array(LinearShape),
+  // Absent in old records.
+  block_matrices: z.array(BlockMatrix).optional().describe(
+    "the linear matrices by their names in a block, in its order",
+  ),
   group_sizes: z.array(z.int()).describe("of 16 to 256, those that divide every linear row"),
   grid: WeightGrid.nullable(),
   // Absent in old records.

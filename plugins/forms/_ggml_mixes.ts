@@ -3,42 +3,16 @@
  * Read from what llama.cpp 0.3.36's bindings write of models of 17 and 24 layers; a test compares.
  */
 import type { Facts } from "../../core/mod.ts";
+import { type BlockTensor, blockTensors, expertCount, type Role } from "./_ggml_blocks.ts";
 import { type BlockKind, blockWeights, isBlockKind } from "./ggml.ts";
-
-/** The matrices of a block of the architectures that GGUF files are written of; `qkv`: three in one. */
-export type Role = "q" | "k" | "v" | "qkv" | "o" | "gate" | "up" | "down";
-
-/** Architectures whose blocks have other matrices than q, k, v, o, gate, up and down, in their order. */
-const OTHER_BLOCKS: Readonly<Record<string, readonly Role[]>> = {
-  BloomForCausalLM: ["qkv", "o", "up", "down"],
-  GPT2LMHeadModel: ["qkv", "o", "up", "down"],
-  GPTBigCodeForCausalLM: ["qkv", "o", "up", "down"],
-  GPTNeoXForCausalLM: ["qkv", "o", "up", "down"],
-  FalconForCausalLM: ["qkv", "o", "up", "down"],
-  Phi3ForCausalLM: ["o", "qkv", "up", "down"],
-  GlmForCausalLM: ["q", "k", "v", "o", "up", "down"],
-  Glm4ForCausalLM: ["q", "k", "v", "o", "up", "down"],
-  ApertusForCausalLM: ["q", "k", "v", "o", "up", "down"],
-  Jais2ForCausalLM: ["q", "k", "v", "o", "up", "down"],
-  ArceeForCausalLM: ["q", "k", "v", "o", "up", "down"],
-  NemotronForCausalLM: ["q", "k", "v", "o", "up", "down"],
-  PhiForCausalLM: ["q", "k", "v", "o", "up", "down"],
-  Starcoder2ForCausalLM: ["q", "k", "v", "o", "up", "down"],
-};
-const ATTENTION: readonly Role[] = ["q", "k", "v", "o"];
-const USUAL_BLOCK: readonly Role[] = [...ATTENTION, "gate", "up", "down"];
-/** Of whose mixtures each block has an expert that every token is sent to, besides. */
-const SHARED_EXPERT = ["Qwen2MoeForCausalLM", "HunYuanMoEV1ForCausalLM"];
-/** Whose `up` holds the gate too. */
-const GATED_UP = ["Phi3ForCausalLM", "GlmForCausalLM", "Glm4ForCausalLM"];
 
 /** Layers by their place among n. `spread`: the first and last eighth, every third between. */
 type Place = "first_two" | "first_four" | "first_eighth" | "first_sixteenth" | "middle" | "spread";
 
-/** The kind of a role's matrices; those at a place have another. */
+/** The kind of a role's matrices; those at the first of these places that is theirs have another. */
 interface Given {
   readonly kind?: BlockKind;
-  readonly at?: readonly [Place, BlockKind];
+  readonly at?: readonly (readonly [Place, BlockKind])[];
 }
 
 /** A mix of llama-quantize: its kind, and what differs from it. */
@@ -50,6 +24,8 @@ interface Mix {
   readonly weighted?: Partial<Record<Role, Given>>;
   /** With eight experts, as Mixtral has; these go before all others. Its keys and values are Q8_0. */
   readonly eight?: Partial<Record<Role, Given>>;
+  /** Of Falcon; these go before all others. */
+  readonly falcon?: Partial<Record<Role, Given>>;
   /** Of values that four heads of queries or more share. */
   readonly shared?: BlockKind;
   /** Of the head; absent: Q6_K. */
@@ -58,12 +34,14 @@ interface Mix {
   readonly embedding?: BlockKind;
 }
 
-const spread = (kind: BlockKind): Given => ({ at: ["spread", kind] });
-const firstEighth = (kind: BlockKind): Given => ({ at: ["first_eighth", kind] });
+const spread = (kind: BlockKind): Given => ({ at: [["spread", kind]] });
+const firstEighth = (kind: BlockKind): Given => ({ at: [["first_eighth", kind]] });
 
 /** Beside eight experts the output of attention takes little. */
 const RAISED = { o: { kind: "Q5_K" } } as const;
 const EIGHT_EXPERTS = 8;
+/** Whose output of attention has the mix's own kind, but of one mix. */
+const FALCON = "FalconForCausalLM";
 
 const MIXES = {
   Q2_K_S: { kind: "Q2_K", roles: { down: firstEighth("Q4_K") }, shared: "Q4_K" },
@@ -77,7 +55,7 @@ const MIXES = {
     eight: RAISED,
     kind: "IQ3_XXS",
     roles: { q: { kind: "IQ2_S" }, k: { kind: "IQ2_S" }, o: { kind: "IQ3_S" } },
-    unweighted: { v: { kind: "IQ3_S" }, down: { kind: "Q3_K", at: ["first_eighth", "Q4_K"] } },
+    unweighted: { v: { kind: "IQ3_S" }, down: { kind: "Q3_K", at: [["first_eighth", "Q4_K"]] } },
     shared: "Q4_K",
     head: "Q5_K",
     embedding: "IQ3_S",
@@ -88,8 +66,8 @@ const MIXES = {
     roles: {
       q: { kind: "IQ3_XXS" },
       k: { kind: "IQ3_XXS" },
-      gate: { at: ["middle", "IQ3_XXS"] },
-      up: { at: ["middle", "IQ3_XXS"] },
+      gate: { at: [["middle", "IQ3_XXS"]] },
+      up: { at: [["middle", "IQ3_XXS"]] },
     },
     shared: "Q4_K",
   },
@@ -104,15 +82,17 @@ const MIXES = {
     eight: RAISED,
     kind: "Q3_K",
     roles: {
-      v: { kind: "Q4_K", at: ["first_two", "Q5_K"] },
+      v: { kind: "Q4_K", at: [["first_two", "Q5_K"]] },
       o: { kind: "Q4_K" },
-      down: { kind: "Q4_K", at: ["first_sixteenth", "Q5_K"] },
+      down: { kind: "Q4_K", at: [["first_sixteenth", "Q5_K"]] },
     },
+    falcon: { down: { at: [["first_sixteenth", "Q5_K"], ["spread", "Q4_K"]] } },
   },
   Q3_K_L: {
     eight: { o: { kind: "Q3_K" } },
     kind: "Q3_K",
     roles: { v: { kind: "Q5_K" }, o: { kind: "Q5_K" }, down: { kind: "Q5_K" } },
+    falcon: { o: { kind: "Q4_K" }, down: { kind: "Q4_K" } },
   },
   IQ4_XS: {
     kind: "IQ4_XS",
@@ -129,10 +109,16 @@ const MIXES = {
   Q4_0: { kind: "Q4_0", weighted: { down: firstEighth("Q4_1") } },
   Q4_K_S: {
     kind: "Q4_K",
-    roles: { v: { at: ["first_four", "Q5_K"] }, down: firstEighth("Q5_K") },
+    roles: { v: { at: [["first_four", "Q5_K"]] }, down: firstEighth("Q5_K") },
     eight: RAISED,
+    falcon: { down: {} },
   },
-  Q4_K_M: { kind: "Q4_K", roles: { v: spread("Q6_K"), down: spread("Q6_K") }, eight: RAISED },
+  Q4_K_M: {
+    kind: "Q4_K",
+    roles: { v: spread("Q6_K"), down: spread("Q6_K") },
+    eight: RAISED,
+    falcon: { down: { at: [["first_sixteenth", "Q6_K"], ["spread", "Q5_K"]] } },
+  },
   Q5_0: { kind: "Q5_0", weighted: { down: firstEighth("Q5_1") } },
   Q5_K_S: { kind: "Q5_K" },
   Q5_K_M: { kind: "Q5_K", roles: { v: spread("Q6_K"), down: spread("Q6_K") } },
@@ -188,70 +174,6 @@ function fitting(kind: BlockKind, columns: number): BlockKind {
   return columns % blockWeights(kind) === 0 ? kind : INSTEAD[kind] ?? kind;
 }
 
-/** Matrices of a block that a file holds as one tensor: one, or that of each expert. */
-interface BlockTensor {
-  readonly role: Role;
-  readonly rows: number;
-  readonly columns: number;
-  readonly matrices: number;
-}
-
-/** How many experts a block has, and how wide they are; none: null. */
-function expertsOf({ model }: Facts): { count: number; wide: number } | null {
-  const { expert_parameters = 0, hidden_size: hidden, layers, linear_shapes } = model;
-  if (expert_parameters === 0) return null;
-  for (const { out_features, in_features: wide, count } of linear_shapes) {
-    // A third of them turn back to the model's width; others of their shape may be among them.
-    const matrices = expert_parameters / (3 * hidden * wide);
-    if (
-      out_features === hidden && matrices <= count && matrices > layers && matrices % layers === 0
-    ) {
-      return { count: matrices / layers, wide };
-    }
-  }
-  return null;
-}
-
-function gated(hidden: number, wide: number, matrices = 1): BlockTensor[] {
-  return [
-    { role: "gate", rows: wide, columns: hidden, matrices },
-    { role: "up", rows: wide, columns: hidden, matrices },
-    { role: "down", rows: hidden, columns: wide, matrices },
-  ];
-}
-
-/** The tensors of a block in the model's order; of a mixture its experts', then the shared one's. */
-export function blockTensors(facts: Facts): BlockTensor[] {
-  const { model } = facts;
-  const { hidden_size: hidden, intermediate_size: wide, heads, kv_heads, architecture } = model;
-  const width = model.head_dim ?? hidden / heads;
-  const shapes: Record<Role, readonly [number, number]> = {
-    q: [heads * width, hidden],
-    k: [kv_heads * width, hidden],
-    v: [kv_heads * width, hidden],
-    qkv: [(heads + 2 * kv_heads) * width, hidden],
-    o: [hidden, heads * width],
-    gate: [wide, hidden],
-    up: [GATED_UP.includes(architecture) ? 2 * wide : wide, hidden],
-    down: [hidden, wide],
-  };
-  const tensor = (role: Role): BlockTensor => {
-    const [rows, columns] = shapes[role];
-    return { role, rows, columns, matrices: 1 };
-  };
-  const experts = expertsOf(facts);
-  if (experts === null) return (OTHER_BLOCKS[architecture] ?? USUAL_BLOCK).map(tensor);
-  const own = [...ATTENTION.map(tensor), ...gated(hidden, experts.wide, experts.count)];
-  if (!SHARED_EXPERT.includes(architecture)) return own;
-  const left = model.linear_parameters / model.layers - weightsOf(own);
-  return [...own, ...gated(hidden, left / (3 * hidden))];
-}
-
-/** Weights of a block's tensors. */
-export function weightsOf(tensors: readonly BlockTensor[]): number {
-  return tensors.reduce((sum, { rows, columns, matrices }) => sum + rows * columns * matrices, 0);
-}
-
 /** A tensor of linear matrices as it will be stored. */
 interface Quantized {
   readonly role: Role;
@@ -267,8 +189,7 @@ const RANGE = /^(\d{1,6})(?:-(\d{1,6}))?$/;
 /** What an assignment gives each linear layer of a model without experts, in the model's order; null: it
  * does not give each one. */
 export function assignedKinds(assignment: string, facts: Facts): Quantized[] | null {
-  const tensors = blockTensors(facts);
-  const count = tensors.length * facts.model.layers;
+  const order = inOrder(blockTensors(facts) ?? []);
   const kinds = new Map<number, BlockKind>();
   for (const part of assignment.split(" ")) {
     const [kind, places = ""] = part.split("=");
@@ -276,18 +197,25 @@ export function assignedKinds(assignment: string, facts: Facts): Quantized[] | n
     for (const place of places.split(",")) {
       const [, from, to = from] = RANGE.exec(place) ?? [];
       const [first, last] = [Number(from), Number(to)];
-      if (!(first <= last && last < count)) return null;
+      if (!(first <= last && last < order.length)) return null;
       for (let at = first; at <= last; at++) {
         if (kinds.has(at)) return null;
         kinds.set(at, kind);
       }
     }
   }
-  if (kinds.size !== count) return null;
-  return Array.from({ length: count }, (_, at) => {
-    const { role, rows, columns } = tensors[at % tensors.length]!;
-    return { role, kind: fitting(kinds.get(at)!, columns), weights: rows * columns, matrices: 1 };
-  });
+  if (kinds.size !== order.length) return null;
+  return order.map(({ role, rows, columns }, at) => (
+    { role, kind: fitting(kinds.get(at)!, columns), weights: rows * columns, matrices: 1 }
+  ));
+}
+
+/** The tensors block by block. */
+function inOrder(tensors: readonly BlockTensor[]): BlockTensor[] {
+  const last = Math.max(...tensors.flatMap(({ blocks }) => blocks));
+  return Array.from({ length: last + 1 }, (_, block) => (
+    tensors.filter(({ blocks }) => blocks.includes(block))
+  )).flat();
 }
 
 /** The kind of every tensor of linear matrices by a mix, with its weights. */
@@ -297,26 +225,47 @@ export function linearKinds(
   facts: Facts,
 ): Quantized[] {
   const mix: Mix = MIXES[name];
-  const { layers, heads, kv_heads } = facts.model;
+  const { layers, heads, kv_heads, architecture } = facts.model;
+  const tensors = blockTensors(facts) ?? [asOne(facts)];
   const first = importance ? mix.weighted : mix.unweighted;
-  const eight = expertsOf(facts)?.count === EIGHT_EXPERTS;
-  const kindOf = (own: Role, layer: number): BlockKind => {
+  const eight = expertCount(tensors) === EIGHT_EXPERTS;
+  // Values are counted where there are some; a first block without attention has no heads to share.
+  const valued = blocksOf(tensors, ["v", "qkv"]);
+  const shares = valued[0] === 0 && heads / kv_heads >= 4;
+  const given = (role: Role): Given => {
+    if (architecture === FALCON && (role === "o" || mix.falcon?.[role] !== undefined)) {
+      return mix.falcon?.[role] ?? {};
+    }
+    return (eight ? mix.eight?.[role] : undefined) ?? first?.[role] ?? mix.roles?.[role] ?? {};
+  };
+  const kindOf = (own: Role, block: number): BlockKind => {
     const role = own === "qkv" ? "v" : own; // the quantizer takes the three in one for values
     if (eight && (role === "k" || role === "v")) return "Q8_0";
-    const given = (eight ? mix.eight?.[role] : undefined) ?? first?.[role] ?? mix.roles?.[role] ??
-      {};
-    const shared = role === "v" && heads / kv_heads >= 4 ? mix.shared : undefined;
-    const placed = given.at !== undefined && isAt(given.at[0], layer, layers) ? given.at[1] : null;
-    const kind = shared ?? placed ?? given.kind ?? mix.kind;
+    const { kind: usual, at = [] } = given(role);
+    const shared = role === "v" && shares ? mix.shared : undefined;
+    const [place, count] = role === "v" ? [valued.indexOf(block), valued.length] : [block, layers];
+    const placed = at.find(([one]) => isAt(one, place, count))?.[1];
+    const kind = shared ?? placed ?? usual ?? mix.kind;
     const large = role === "v" && layers === LARGE_LAYERS && (kind === "Q3_K" || kind === "Q4_K");
     return large ? "Q5_K" : kind;
   };
-  return blockTensors(facts).flatMap(({ role, rows, columns, matrices }) =>
-    Array.from({ length: layers }, (_, layer) => ({
+  return tensors.flatMap(({ role, rows, columns, matrices, blocks }) =>
+    blocks.map((block) => ({
       ...{ role, weights: rows * columns, matrices },
-      kind: fitting(kindOf(role, layer), columns),
+      kind: fitting(kindOf(role, block), columns),
     }))
   );
+}
+
+/** All linear weights as one matrix: of an old record, which names none. */
+function asOne({ model: { linear_parameters, hidden_size: columns } }: Facts): BlockTensor {
+  return { role: "other", rows: linear_parameters / columns, columns, matrices: 1, blocks: [0] };
+}
+
+/** The blocks that have a matrix of one of these roles, in their order. */
+function blocksOf(tensors: readonly BlockTensor[], roles: readonly Role[]): number[] {
+  const found = tensors.filter(({ role }) => roles.includes(role)).flatMap(({ blocks }) => blocks);
+  return [...new Set(found)].sort((one, other) => one - other);
 }
 
 /** Whether the quantizer refuses to make these without an importance matrix. */
@@ -329,6 +278,7 @@ export function needsImportance(name: MixName, kinds: readonly Quantized[]): boo
 /** The kind that a mix gives the head, or an embedding that is one; of another one `embeddingKind`. */
 export function headKind(name: MixName, { model }: Facts): BlockKind {
   const mix: Mix = MIXES[name];
+  if (model.architecture === FALCON) return "Q8_0";
   if (model.hidden_size % blockWeights(mix.kind) !== 0) return "Q8_0";
   return fitting(mix.head ?? "Q6_K", model.hidden_size);
 }

@@ -15,7 +15,7 @@ export const DECODED =
   "when the model is loaded, which take a float's bytes in memory and run no faster";
 
 /** Architectures whose GGUF file is written (`runtimes/llama_cpp/architectures/known.py`). */
-const WRITTEN = [
+export const WRITTEN = [
   "LlamaForCausalLM",
   "MistralForCausalLM",
   "Qwen2ForCausalLM",

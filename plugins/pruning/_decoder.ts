@@ -159,6 +159,24 @@ function shapesAfter(model: ModelFacts, after: Widths): LinearShape[] {
   return [...made.values()].sort((a, b) => b.count - a.count);
 }
 
+/** Names of matrices whose product is as wide as a token, whatever is cut. */
+const BACK = /(?:o_proj|out_proj|dense|down_proj|c_proj|dense_4h_to_h|fc_out|fc2|w2)$/;
+
+/** The matrices of a block after the cut: of shapes that are alike before it, what keeps its other side. */
+function matricesAfter(model: ModelFacts, after: Widths): ModelFacts["block_matrices"] {
+  const style = styleOf(model) ?? STYLES[0]!;
+  const [old, cut] = [widthsOf(model), after].map((one) => blockShapes(model, style, one));
+  return model.block_matrices?.map((one) => {
+    const { name, out_features, in_features } = one;
+    const own = named([out_features, in_features]);
+    const back = BACK.test(name);
+    const [rows, columns] = cut!.find(([rows, columns], place) =>
+      named(old![place]!) === own && (back ? rows === out_features : columns === in_features)
+    ) ?? [out_features, in_features];
+    return { ...one, out_features: rows, in_features: columns };
+  });
+}
+
 const weights = (shapes: readonly LinearShape[]) =>
   shapes.reduce((sum, shape) => sum + shape.count * shape.out_features * shape.in_features, 0);
 const biases = (shapes: readonly LinearShape[]) =>
@@ -183,6 +201,7 @@ export function narrowed(model: ModelFacts, after: Widths): ModelFacts {
     kv_heads: after.kv_heads,
     head_dim: headDim(model),
     linear_shapes,
+    ...(model.block_matrices === undefined ? {} : { block_matrices: matricesAfter(model, after) }),
     group_sizes: GROUP_SIZES.filter((size) => columns.every((width) => width % size === 0)),
     ...(typeof block_parameters === "number" ? { block_parameters: block_parameters - gone } : {}),
   };

@@ -83,6 +83,11 @@ function leaves({ blocks }: Params, { model }: Facts) {
     linear_parameters,
     fp16_bytes: 2 * parameters,
     linear_shapes: model.linear_shapes.map((shape) => ({ ...shape, count: part(shape.count) })),
+    ...(model.block_matrices === undefined ? {} : {
+      block_matrices: model.block_matrices.map((one) => (
+        { ...one, blocks: [[0, layers - 1] as [number, number]] }
+      )),
+    }),
     ...(model.expert_parameters === undefined
       ? {}
       : { expert_parameters: part(model.expert_parameters) }),

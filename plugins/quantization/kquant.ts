@@ -18,16 +18,15 @@ import {
   matrixBytes,
 } from "../forms/ggml.ts";
 import { dividesRows, linearRows, modelMemory, packsLinearLayers, roundsOnce } from "./_groups.ts";
+import { blockTensors, expertCount, weightsOf } from "../forms/_ggml_blocks.ts";
 import {
   assignedKinds,
-  blockTensors,
   embeddingKind,
   headKind,
   linearKinds,
   MIX_NAMES,
   type MixName,
   needsImportance,
-  weightsOf,
 } from "../forms/_ggml_mixes.ts";
 import { calibrationWindows } from "./_linear.ts";
 
@@ -111,31 +110,32 @@ function leaves(params: KquantParams, facts: Facts): Leaves {
   return { changes, model: withWeightBytes(model, { ...weightBytes(model), ...made }) };
 }
 
-/** Whether the model is one whose blocks are alike, of an architecture that a GGUF file is written of. */
+/** Whether the model is of an architecture that a GGUF file is written of, and its matrices are known. */
 function supports(facts: Facts): Support {
   const packs = packsLinearLayers(facts);
   if (!packs.ok) return packs;
-  const { layers, linear_parameters } = facts.model;
   const written = isWritten(facts);
   if (!written.ok) return written;
   const tensors = blockTensors(facts);
-  const whole = tensors.every(({ rows, columns }) => Number.isInteger(rows * columns));
-  if (whole && weightsOf(tensors) * layers === linear_parameters) return { ok: true };
-  return { ok: false, reason: "the model's blocks are not alike, as llama.cpp has them" };
+  if (tensors !== null && weightsOf(tensors) === facts.model.linear_parameters) return { ok: true };
+  return {
+    ok: false,
+    reason: "the matrices of the model's blocks are not on record: import it anew",
+  };
 }
 
 function accepts(params: KquantParams, facts: Facts): Support {
   const divides = dividesRows(BLOCK, [...linearRows(facts), facts.model.hidden_size]);
   if (!divides.ok) return divides;
   const { block_mix: mix, assignment, importance } = params;
-  const tensors = blockTensors(facts);
-  if (assignment !== "none" && tensors.some(({ matrices }) => matrices > 1)) {
+  const tensors = blockTensors(facts) ?? [];
+  if (assignment !== "none" && expertCount(tensors) > 1) {
     const reason =
       "an assignment gives single layers their kinds, and experts share one: take kinds_by";
     return { ok: false, reason };
   }
   if (assignment !== "none" && assignedKinds(assignment, facts) === null) {
-    const last = tensors.length * facts.model.layers - 1;
+    const last = tensors.reduce((sum, { blocks }) => sum + blocks.length, 0) - 1;
     const reason = `its assignment does not give each of the layers 0-${last} one of llama.cpp's ` +
       "kinds, such as Q4_K=0-9 Q6_K=10-20";
     return { ok: false, reason };

@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
-import { checkMethod, type Facts, totalBytes } from "../../core/mod.ts";
+import { BlockMatrix, checkMethod, type Facts, totalBytes } from "../../core/mod.ts";
 import { matrixBytes } from "../../plugins/forms/ggml.ts";
 import kquant from "../../plugins/quantization/kquant.ts";
 import {
-  blockTensors,
   embeddingKind,
   headKind,
   linearKinds,
@@ -44,33 +43,81 @@ interface GoldenModel {
   readonly tied_embeddings: boolean;
   readonly layers: number;
   readonly vocabulary: number;
-  /** Of a mixture: the shapes of a block, (out, in, matrices), and the weights of its experts. */
-  readonly experts?: { readonly shapes: readonly number[][]; readonly parameters: number };
+  /** Of a mixture: how many experts a block has, how wide they are, and one that all tokens take. */
+  readonly experts?: { readonly count: number; readonly wide: number; readonly shared?: number };
+  /** Of blocks that differ, or are called otherwise. */
+  readonly matrices?: readonly unknown[];
+}
+
+/** Names in a block of architectures that call their matrices otherwise than Llama. */
+const NAMES: Readonly<Record<string, readonly string[]>> = {
+  GPTNeoXForCausalLM: ["query_key_value", "attention.dense", "dense_h_to_4h", "dense_4h_to_h"],
+  Phi3ForCausalLM: ["self_attn.o_proj", "qkv_proj", "mlp.gate_up_proj", "mlp.down_proj"],
+  GlmForCausalLM: ["q_proj", "k_proj", "v_proj", "o_proj", "mlp.gate_up_proj", "mlp.down_proj"],
+  Starcoder2ForCausalLM: ["q_proj", "k_proj", "v_proj", "o_proj", "mlp.c_fc", "mlp.c_proj"],
+  MixtralForCausalLM: ["q_proj", "k_proj", "v_proj", "o_proj", ...expertNames("experts")],
+};
+const USUAL = ["q_proj", "k_proj", "v_proj", "o_proj"];
+
+function expertNames(prefix: string): string[] {
+  return ["gate_proj", "up_proj", "down_proj"].map((name) => `mlp.${prefix}.${name}`);
+}
+
+/** The matrices of a golden model's blocks, which are alike. */
+function matricesOf({ architecture = "", experts, ...model }: GoldenModel): BlockMatrix[] {
+  const { hidden_size: hidden, intermediate_size: wide, heads, kv_heads, layers } = model;
+  const keys = kv_heads * hidden / heads;
+  const width = (name: string) => {
+    if (name.includes("shared")) return experts!.shared!;
+    return name.includes("expert") ? experts!.wide : wide;
+  };
+  const out = (name: string) => {
+    if (/qkv_proj|query_key_value/.test(name)) return hidden + 2 * keys;
+    if (/[kv]_proj$/.test(name)) return keys;
+    if (/gate_up/.test(name)) return 2 * wide;
+    return /gate|up_proj|c_fc|h_to_4h/.test(name) ? width(name) : hidden;
+  };
+  const mixed = experts === undefined ? expertNames("own") : expertNames("experts");
+  const shared = experts?.shared === undefined ? [] : expertNames("shared_expert");
+  return (NAMES[architecture] ?? [...USUAL, ...mixed, ...shared]).map((name) => ({
+    name,
+    out_features: out(name),
+    in_features: /down|c_proj|4h_to_h/.test(name) ? width(name) : hidden,
+    blocks: [[0, layers - 1]],
+    ...(name.includes(".experts.") ? { experts: experts!.count } : {}),
+  }));
 }
 
 function factsOf(name: Name): Facts {
-  const { experts, architecture = "LlamaForCausalLM", ...given }: GoldenModel = golden.models[name];
-  const { hidden_size: hidden, heads, layers } = given;
+  const golden_model: GoldenModel = golden.models[name];
+  const { experts: _, matrices, architecture = "LlamaForCausalLM", ...given } = golden_model;
+  const own = matrices?.map((one) => BlockMatrix.parse(one));
+  return withMatrices({ ...given, architecture }, own ?? matricesOf(golden_model));
+}
+
+/** Facts of a model whose blocks have these matrices. */
+function withMatrices(
+  given: Omit<GoldenModel, "experts"> & { readonly architecture: string },
+  block_matrices: BlockMatrix[],
+): Facts {
   const facts = smallFacts();
-  const embedding = hidden * given.vocabulary;
-  const model = { ...facts.model, ...given, architecture, head_dim: hidden / heads };
-  const shapes = experts?.shapes ??
-    blockTensors({ ...facts, model }).map(({ rows, columns }) => [rows, columns, 1]);
-  const linear_shapes = shapes.map(([out_features, in_features, count]) => ({
-    ...{ out_features: out_features!, in_features: in_features!, count: count! * layers },
-  }));
+  const { vocabulary, hidden_size } = given;
+  const linear_shapes = block_matrices.map(({ out_features, in_features, blocks, experts = 1 }) => {
+    const count = blocks.reduce((sum, [first, last]) => sum + experts * (last + 1 - first), 0);
+    return { out_features, in_features, count };
+  });
   const linear_parameters = linear_shapes.reduce(
     (sum, { out_features, in_features, count }) => sum + out_features * in_features * count,
     0,
   );
-  const expert_parameters = layers * (experts?.parameters ?? 0);
-  const embedding_parameters = embedding * (given.tied_embeddings ? 1 : 2);
+  const embedding_parameters = hidden_size * vocabulary * (given.tied_embeddings ? 1 : 2);
+  const head_dim = hidden_size / given.heads;
   return {
     ...facts,
     tools: ["llama_cpp"],
     model: {
-      ...model,
-      ...{ linear_shapes, linear_parameters, expert_parameters, embedding_parameters, grid: null },
+      ...{ ...facts.model, ...given, head_dim, block_matrices, linear_shapes, linear_parameters },
+      ...{ embedding_parameters, grid: null },
       parameters: linear_parameters + embedding_parameters,
     },
   };
@@ -117,18 +164,6 @@ Deno.test("what llama.cpp refuses to make without an importance matrix is refuse
   }
 });
 
-Deno.test("a matrix that holds gate and up has the rows of both", () => {
-  const shapes = blockTensors(factsOf("k")).map(({ role, rows, columns }) => [role, rows, columns]);
-  assert.deepEqual(shapes, [
-    ["q", 256, 256],
-    ["k", 64, 256],
-    ["v", 64, 256],
-    ["o", 256, 256],
-    ["up", 1024, 256],
-    ["down", 256, 512],
-  ]);
-});
-
 Deno.test("bytes are those of the blocks and of what each matrix has once", () => {
   const facts = factsOf("c");
   const { model } = kquant.leaves(params, facts);
@@ -151,7 +186,7 @@ Deno.test("kinds that do not divide the embedding's rows are refused, odd models
   assert.equal(kquant.accepts({ ...params, embedding_blocks: "Q6_K" }, factsOf("a")).ok, true);
   const facts = factsOf("a");
   const uneven = { ...facts, model: { ...facts.model, linear_parameters: 7 } };
-  assert.match(JSON.stringify(kquant.supports(uneven)), /blocks are not alike/);
+  assert.match(JSON.stringify(kquant.supports(uneven)), /not on record: import it anew/);
   const other = { ...facts, model: { ...facts.model, architecture: "OPTForCausalLM" } };
   assert.match(JSON.stringify(kquant.supports(other)), /the model is OPTForCausalLM/);
 });
@@ -215,6 +250,25 @@ Deno.test("the experts of a block are one tensor: no assignment gives each its k
   assert.equal(model.weight_bytes?.linear, 9 * (26 * square + 2 * narrow));
   const refused = kquant.accepts({ ...params, assignment: "Q6_K=0-62" }, facts);
   assert.match(refused.ok ? "" : refused.reason, /experts share one: take kinds_by/);
-  const odd = { ...facts, model: { ...facts.model, linear_parameters: 7 } };
-  assert.match(JSON.stringify(kquant.supports(odd)), /blocks are not alike/);
+});
+
+Deno.test("blocks that differ: values are counted where there are some, other matrices by their block", () => {
+  const facts = factsOf("m"); // attention in every second of ten blocks, the first is dense
+  assert.deepEqual(kquant.supports(facts), { ok: true });
+  const kinds = linearKinds("Q4_K_M", true, facts);
+  const of = (role: string) => kinds.filter((one) => one.role === role).map(({ kind }) => kind);
+  // Of five values those before 5/8 = 0, those from 4 on, and the third of three between.
+  assert.deepEqual(of("v"), ["Q4_K", "Q4_K", "Q6_K", "Q4_K", "Q6_K"]);
+  assert.deepEqual(of("other"), Array(10).fill("Q4_K"));
+  const down = ["Q6_K", "Q4_K", "Q4_K", "Q6_K", "Q4_K", "Q4_K", "Q6_K", "Q4_K", "Q6_K", "Q6_K"];
+  assert.deepEqual(of("down"), down);
+});
+
+Deno.test("an old record names no matrices: its sizes are guessed, no new file is made", () => {
+  const facts = factsOf("a");
+  const { block_matrices: _, ...model } = facts.model;
+  const old = { ...facts, model };
+  assert.match(JSON.stringify(kquant.supports(old)), /not on record: import it anew/);
+  const [guessed, known] = [old, facts].map((one) => totalBytes(kquant.leaves(params, one).model));
+  assert.ok(Math.abs(guessed! / known! - 1) < 0.1);
 });

@@ -26,7 +26,8 @@ function cutFacts(model: ModelFacts) {
     `${out_features}x${in_features} ${bias ?? false} ${count}`
   ).sort();
   const widths = { intermediate_size, heads, kv_heads };
-  return { parameters, linear_parameters, group_sizes, ...widths, ...counts, shapes };
+  const matrices = model.block_matrices?.map((one) => JSON.stringify(one)).sort();
+  return { parameters, linear_parameters, group_sizes, ...widths, ...counts, shapes, matrices };
 }
 
 Deno.test("keptChannels() and keptGroups() round to the nearest, of two as near to the wider", () => {

@@ -5,11 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from pare_backends.models.layout import Layout
 
 NUMBERED = re.compile(r"(?P<prefix>.*?)(?P<number>\d+)\.(?P<own>.+)")
 """`model.layers.7.mlp.experts.3.w1`: the first number is the block's."""
+NUMBER = re.compile(r"\.\d+\.")
+"""An expert's, in a matrix's name inside its block."""
+
+Key = tuple[str, tuple[int, int]]
+"""(a matrix's name inside its block, without its expert's number; its (out, in))"""
 
 
 @dataclass(frozen=True)
@@ -74,3 +80,58 @@ def block_parameters(
 def tensors_of(blocks: Blocks, names: Iterable[str]) -> list[str]:
     """Of these tensors those that lie in a block."""
     return [name for name in names if blocks.place(name) is not None]
+
+
+def block_matrices(layout: Layout, shapes: Mapping[str, tuple[int, int]]) -> list[dict[str, Any]]:
+    """A row for each matrix of a block, in the order in which a block has them.
+
+    Of a mixture `experts` says how many of them a block has.
+    shapes: (out, in) by layer
+    """
+    blocks: dict[int, dict[Key, int]] = {}
+    for layer in layout.linear:
+        found = NUMBERED.fullmatch(layer)
+        number, own = (-1, layer) if found is None else (int(found["number"]), found["own"])
+        key = (NUMBER.sub(".", own), shapes[layer])
+        counts = blocks.setdefault(number, {})
+        counts[key] = counts.get(key, 0) + 1
+    rows: dict[tuple[Key, int], list[int]] = {}
+    for number, counts in blocks.items():
+        for key, count in counts.items():
+            rows.setdefault((key, count), []).append(number)
+    return [
+        {
+            "name": name,
+            "out_features": rows_of,
+            "in_features": columns,
+            "blocks": runs(rows[((name, (rows_of, columns)), count)]),
+            **({"experts": count} if count > 1 else {}),
+        }
+        for (name, (rows_of, columns)), count in in_order(blocks)
+    ]
+
+
+def in_order(blocks: Mapping[int, Mapping[Key, int]]) -> list[tuple[Key, int]]:
+    """What the blocks have, such that what a block has is in that block's order: what earlier ones
+    lack stands behind what it follows here."""
+    order: list[tuple[Key, int]] = []
+    for counts in blocks.values():
+        place = 0
+        for one in counts.items():
+            if one in order:
+                place = order.index(one) + 1
+                continue
+            order.insert(place, one)
+            place += 1
+    return order
+
+
+def runs(numbers: list[int]) -> list[list[int]]:
+    """(first, last) of each row of neighbours."""
+    found: list[list[int]] = []
+    for number in sorted(numbers):
+        if found and number == found[-1][1] + 1:
+            found[-1][1] = number
+        else:
+            found.append([number, number])
+    return found

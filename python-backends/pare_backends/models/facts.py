@@ -16,7 +16,7 @@ from pare_backends.checkpoint.generation_settings import settings_notes
 from pare_backends.checkpoint.stored import Entry, StoredTensors
 from pare_backends.checkpoint.whole_cache import why_whole, with_layer_types
 from pare_backends.failures import CallFailure, one_line
-from pare_backends.models.blocks import block_parameters
+from pare_backends.models.blocks import block_matrices, block_parameters
 from pare_backends.models.checks import check_finite, check_tokenizer, files_notes
 from pare_backends.models.decoder_checks import check_decoder, unread_note
 from pare_backends.models.grid import detect_grid
@@ -187,6 +187,9 @@ def own_facts(
         "vocabulary": int(text.vocab_size),
         "context_length": context_length(full),
         "linear_shapes": weight_shapes(layout, shapes),
+        "block_matrices": block_matrices(
+            layout, {layer: matrix_shape(layout, shapes, layer) for layer in layout.linear}
+        ),
         "group_sizes": [g for g in GROUP_SIZES if all(c % g == 0 for c in columns)],
         "expert_parameters": experts,
         "block_parameters": block_parameters(layout, shapes, counted),

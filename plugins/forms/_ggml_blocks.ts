@@ -1,0 +1,56 @@
+/** The matrices of a model as llama.cpp's quantizer tells them apart: what each is for, in which blocks. */
+import type { Facts } from "../../core/mod.ts";
+
+/** What a matrix is for; `qkv`: three in one; `other`: what the quantizer has no rule for. */
+export type Role = "q" | "k" | "v" | "qkv" | "o" | "gate" | "up" | "down" | "other";
+
+/** Names inside a block by their endings, the first that fits. `up` may hold the gate too. */
+const NAMED: readonly (readonly [RegExp, Role])[] = [
+  [/(?:qkv_proj|query_key_value|c_attn)$/, "qkv"],
+  [/q_proj$/, "q"],
+  [/k_proj$/, "k"],
+  [/v_proj$/, "v"],
+  [/(?:o_proj|attn\.out_proj|attn\.c_proj|(?:attn|attention)\.dense)$/, "o"],
+  [/(?:gate_up_proj|up_proj|input_linear|w3|fc1|c_fc|dense_h_to_4h)$/, "up"],
+  [/(?:gate_proj|w1)$/, "gate"],
+  [/(?:down_proj|output_linear|w2|fc2|c_proj|dense_4h_to_h)$/, "down"],
+];
+
+/** Matrices of one name: of a mixture's experts each block has as many, which lie in one tensor. */
+export interface BlockTensor {
+  readonly role: Role;
+  readonly rows: number;
+  readonly columns: number;
+  readonly matrices: number;
+  /** The numbers of the blocks that have it. */
+  readonly blocks: readonly number[];
+}
+
+function roleOf(name: string): Role {
+  return NAMED.find(([ending]) => ending.test(name))?.[1] ?? "other";
+}
+
+/** The tensors of the blocks in a block's order; null: the facts are an old record, which names none. */
+export function blockTensors({ model }: Facts): BlockTensor[] | null {
+  return model.block_matrices?.map(
+    ({ name, out_features: rows, in_features: columns, blocks, experts: matrices = 1 }) => ({
+      ...{ role: roleOf(name), rows, columns, matrices },
+      blocks: blocks.flatMap(([first, last]) =>
+        Array.from({ length: last - first + 1 }, (_, at) => first + at)
+      ),
+    }),
+  ) ?? null;
+}
+
+/** Weights of these tensors. */
+export function weightsOf(tensors: readonly BlockTensor[]): number {
+  return tensors.reduce(
+    (sum, { rows, columns, matrices, blocks }) => sum + rows * columns * matrices * blocks.length,
+    0,
+  );
+}
+
+/** How many experts the blocks of a mixture have; 1: it is none. */
+export function expertCount(tensors: readonly BlockTensor[]): number {
+  return Math.max(1, ...tensors.map(({ matrices }) => matrices));
+}
