@@ -8,6 +8,7 @@ import {
   processStart,
   thisProcess,
 } from "./process_owner.ts";
+import { writeAll } from "./whole_file.ts";
 
 export interface FileLock {
   readonly path: string;
@@ -107,7 +108,7 @@ export function tryLock(path: string, guard?: string): FileLock | null {
 function writeOwner(file: Deno.FsFile): void {
   file.truncateSync(0);
   file.seekSync(0, Deno.SeekMode.Start);
-  file.writeSync(new TextEncoder().encode(JSON.stringify(thisProcess())));
+  writeAll(file, new TextEncoder().encode(JSON.stringify(thisProcess())));
 }
 
 function readAll(file: Deno.FsFile): string {

@@ -16,9 +16,15 @@ export function syncFolder(folder: string): void {
   }
 }
 
-/** Writes all of it: one call may write a part. */
-export function writeAll(file: Deno.FsFile, bytes: Uint8Array): void {
-  for (let at = 0; at < bytes.length;) at += file.writeSync(bytes.subarray(at));
+/** Writes all of it: one call may write a part, or nothing as a signal came. */
+export function writeAll(file: Pick<Deno.FsFile, "writeSync">, bytes: Uint8Array): void {
+  for (let at = 0; at < bytes.length;) {
+    try {
+      at += file.writeSync(bytes.subarray(at));
+    } catch (error) {
+      if (!(error instanceof Deno.errors.Interrupted)) throw error;
+    }
+  }
 }
 
 /** Makes a folder with all that it lies in, so that none of their names is lost with the power. */

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { mkdirSync, readdirSync, readFileSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { writeWhole } from "../../../python-backends/whole_file.ts";
+import { writeAll, writeWhole } from "../../../python-backends/whole_file.ts";
 import { partialOf, putFolder } from "../../../tracker/ground/storage/whole_folder.ts";
 import { temporaryFolder } from "../../temporary_folder.ts";
 
@@ -51,4 +51,18 @@ Deno.test("the next file that is written whole removes what a killed write left 
   ];
   writeWhole(join(root, "e.json"), {});
   assert.deepEqual(readdirSync(root).sort(), [...kept, "e.json"]);
+});
+
+Deno.test("a write that a signal interrupts, or that takes a part, is gone on with", () => {
+  const written: number[] = [];
+  let calls = 0;
+  const file = {
+    writeSync(bytes: Uint8Array) {
+      if (calls++ % 2 === 0) throw new Deno.errors.Interrupted("a signal");
+      written.push(bytes[0]!);
+      return 1;
+    },
+  };
+  writeAll(file, Uint8Array.of(1, 2, 3));
+  assert.deepEqual(written, [1, 2, 3]);
 });

@@ -1,5 +1,6 @@
 import { dirname } from "node:path";
 import { isStill } from "../../../python-backends/file_lock.ts";
+import { writeAll } from "../../../python-backends/whole_file.ts";
 import { exists } from "../../ground/storage/set_aside.ts";
 
 const CHUNK = 1 << 20;
@@ -43,7 +44,7 @@ function copyOut(path: string, file: Deno.FsFile, end: number): string {
       const bytes = new Uint8Array(Math.min(CHUNK, left));
       const read = file.readSync(bytes);
       if (read === null) break;
-      for (let at = 0; at < read;) at += copy.writeSync(bytes.subarray(at, read));
+      writeAll(copy, bytes.subarray(0, read));
       left -= read;
     }
     copy.syncSync();
