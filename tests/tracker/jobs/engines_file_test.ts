@@ -42,6 +42,12 @@ Deno.test("an engine is named on the command or in the file, and a slip is told"
 
 Deno.test("a file of engines that is wrong is told by its field", async () => {
   await assert.rejects(open("x", "engines: [1"), /Cannot read the engines of .*engines\.yaml: /);
+  for (const text of ["null", "- a", "5"]) {
+    await assert.rejects(
+      open("x", text),
+      /^UsageError: Cannot take the engines of .*: the whole of it: /,
+    );
+  }
   await assert.rejects(open("x", "engines: { x: { kind: cloud } }"), /engines\.x\.kind/);
   await assert.rejects(
     open("x", "engines: { x: { kind: slurm, partitoin: 1 } }"),

@@ -67,13 +67,15 @@ function fieldsOf(entry: unknown): string[] {
 }
 
 /** What is wrong with a file, in a sentence; one field of an engine is often misspelt. */
-function faultOf({ engines }: { engines?: unknown }, issue: z.core.$ZodIssue): string {
+function faultOf(document: unknown, issue: z.core.$ZodIssue): string {
   const [first, name] = issue.path;
   if (issue.code === "unrecognized_keys" && first === "engines" && issue.path.length === 2) {
-    const known = fieldsOf((engines as Record<string, unknown>)[String(name)]);
+    const { engines } = document as { engines: Record<string, unknown> };
+    const known = fieldsOf(engines[String(name)]);
     return unknownName(`field of ${String(name)}`, issue.keys[0]!, known);
   }
-  return `${issue.path.join(".")}: ${issue.message}`;
+  const place = first === undefined ? "the whole of it" : issue.path.join(".");
+  return `${place}: ${issue.message}`;
 }
 
 /** A user's engines by name; none where there is no file. */
@@ -82,6 +84,6 @@ export function readEngines(path: string): ReadonlyMap<string, EngineEntry> {
   const document = readYaml(path, "the engines of");
   const read = EnginesFile.safeParse(document);
   if (read.success) return new Map(Object.entries(read.data.engines));
-  const fault = faultOf(document as { engines?: unknown }, read.error.issues[0]!);
+  const fault = faultOf(document, read.error.issues[0]!);
   throw new UsageError(`Cannot take the engines of ${path}: ${fault}`);
 }

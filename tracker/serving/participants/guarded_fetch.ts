@@ -1,3 +1,4 @@
+import { visibleText } from "../../../core/errors.ts";
 import { withoutSecrets } from "../../ground/http/without_secrets.ts";
 
 /** What a participant may send for one question: more is no answer. */
@@ -13,7 +14,11 @@ export function isPrivate(url: URL): boolean {
 }
 
 /** What a participant did that is not taken: the sentence says it. */
-export class ParticipantRefused extends Error {}
+export class ParticipantRefused extends Error {
+  constructor(message: string, options?: ErrorOptions) {
+    super(visibleText(message), options);
+  }
+}
 
 /** It cannot be reached now, or says that it is busy: another try may help. */
 export class ParticipantAway extends Error {}

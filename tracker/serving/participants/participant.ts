@@ -7,6 +7,7 @@ import {
   RestTransportFactory,
 } from "@a2a-js/sdk/client";
 import { z } from "zod";
+import { quotedText } from "../../../core/errors.ts";
 import { progressOf, taskText, textOf } from "./answer_text.ts";
 import { guardedFetch, ParticipantAway, ParticipantRefused, requireOwn } from "./guarded_fetch.ts";
 
@@ -107,7 +108,7 @@ export async function openParticipant(at: ParticipantAt): Promise<Participant> {
   if (urls.length === 0) throw new ParticipantRefused("its card names no interface");
   for (const url of urls) {
     if (!URL.canParse(url)) {
-      throw new ParticipantRefused(`its card names an address that is none: ${url.slice(0, 80)}`);
+      throw new ParticipantRefused(`its card names an address that is none: ${quotedText(url)}`);
     }
     requireOwn(new URL(url), at.url, "its card names");
   }
