@@ -4,12 +4,16 @@ import { basename } from "node:path";
 import { storageFault } from "../../../tracker/ground/storage/storage_error.ts";
 import { injecting, type Loop, sometimes } from "../loop.ts";
 import type { Workload } from "../workloads/workload.ts";
-import { type CallFault, callFaults, isLie, runWith } from "./fail_calls.ts";
+import {
+  type CallFault,
+  callFaults,
+  type FaultyRun,
+  isLie,
+  runWith,
+  unbrokenTime,
+} from "./fail_calls.ts";
 import { namedCalls } from "./record.ts";
 import { begin, type Traced, tracedLoop } from "./traced_loop.ts";
-
-/** Calls of one kind on one file. */
-const MOST = 6;
 
 /** What a command says of it: a sentence as it stands, or one about the disk. */
 function isSaid(ended: string): boolean {
@@ -18,10 +22,40 @@ function isSaid(ended: string): boolean {
     own !== "" && storageFault(new Error(own)) !== null;
 }
 
-async function check(traced: Traced, fault: CallFault, nth: number): Promise<void> {
-  const { workload, root, log } = traced;
+/** Nothing takes so many times what it takes without a fault, traced or not. */
+const LATE_TIMES = 50;
+/** A shorter limit would be one of the machine's moods. */
+const LEAST_LIMIT_MS = 60_000;
+
+/** How long a workload may take, as it was timed last. */
+const limits = new WeakMap<Traced, number>();
+
+async function timed(traced: Traced): Promise<number> {
   await begin(traced);
-  const run = await runWith(fault, { script: workload.script, folder: root, log });
+  const { workload: { script }, root: folder } = traced;
+  const took_ms = Math.ceil(await unbrokenTime({ script, folder }));
+  const limit_ms = Math.max(LEAST_LIMIT_MS, LATE_TIMES * took_ms);
+  limits.set(traced, limit_ms);
+  return limit_ms;
+}
+
+/** A run that is too late is late by what the machine does now: it has another try by a new limit. */
+async function faulty(traced: Traced, fault: CallFault): Promise<FaultyRun> {
+  const { workload: { script }, root: folder, log } = traced;
+  const once = async (limit_ms: number) => {
+    await begin(traced);
+    return await runWith(fault, { script, folder, log, limit_ms });
+  };
+  const limit_ms = limits.get(traced) ?? await timed(traced);
+  const run = await once(limit_ms);
+  if (!run.late) return run;
+  const renewed = await timed(traced);
+  return renewed > limit_ms ? await once(renewed) : run;
+}
+
+async function check(traced: Traced, fault: CallFault, nth: number): Promise<void> {
+  const { workload, root } = traced;
+  const run = await faulty(traced, fault);
   assert.ok(!run.late, `the workload hangs; it said ${run.said.slice(0, 200)}`);
   if (run.met && fault.name === "rename") {
     sometimes("a rename fails, or is the last call");
@@ -36,7 +70,8 @@ async function check(traced: Traced, fault: CallFault, nth: number): Promise<voi
     assert.ok(isSaid(run.said), `it ends without a sentence: ${run.said.slice(0, 300)}`);
   } else if (run.met) sometimes("the workload goes on behind a call that failed");
   // What a disk has lied about is lost; all else is read, and the next one is written.
-  await workload.check(root, isLie(fault) ? [] : run.acknowledged, nth);
+  const lied = isLie(fault);
+  await workload.check(root, lied ? [] : run.acknowledged, nth, { sent: run.sent, lied });
 }
 
 const REACHES = [
@@ -47,14 +82,18 @@ const REACHES = [
   "a rename fails, or is the last call",
 ];
 
-export function callsLoop(
-  asked: Pick<Loop, "name" | "about" | "reaches"> & { workloads: readonly Workload[] },
-): Loop {
+interface Asked extends Pick<Loop, "name" | "about" | "reaches"> {
+  readonly workloads: readonly Workload[];
+  /** Calls of one kind on one file; default: six. */
+  readonly most?: number;
+}
+
+export function callsLoop({ most = 6, ...asked }: Asked): Loop {
   return tracedLoop<CallFault>({
     ...asked,
     reaches: [...REACHES, ...asked.reaches],
     async points({ workload, root, log }) {
-      return [...callFaults(await namedCalls(workload.script, root, log), MOST)];
+      return [...callFaults(await namedCalls(workload.script, root, log), most)];
     },
     stratumOf: ({ name, path, does, for_ever }) => `${name} ${basename(path)} ${does} ${for_ever}`,
     async hit(traced, fault, n) {

@@ -1,7 +1,7 @@
 /** Runs a workload in which one call on one file fails, by strace. */
 import { execa } from "execa";
-import { patience } from "../walk_loops.ts";
 import { type NamedCall, scriptWords } from "./record.ts";
+import { withOwnIds } from "./same_names.ts";
 
 /** What is done to the n-th call of a kind on a file. */
 export interface CallFault extends Pick<NamedCall, "name" | "path" | "of_name"> {
@@ -57,6 +57,8 @@ export function callFaults(calls: readonly NamedCall[], most: number): CallFault
 
 export interface FaultyRun {
   readonly acknowledged: readonly string[];
+  /** What it said that it sends. */
+  readonly sent: readonly string[];
   readonly met: boolean;
   readonly killed: boolean;
   /** What it ended with, where it could not go on. */
@@ -64,43 +66,58 @@ export interface FaultyRun {
   readonly late: boolean;
 }
 
-/** No workload takes so long, with nothing to wait for. */
-const LATE_MS = 60_000;
-
-/** No file may have more bytes: the kernel writes a part of what passes that, and refuses what follows. */
-async function runCut(most: number, script: string, folder: string): Promise<FaultyRun> {
-  const words = ["--ignore-signal=XFSZ", "prlimit", `--fsize=${most}`];
-  const run = await execa("env", [...words, ...scriptWords(script, folder)], {
-    ...{ reject: false, timeout: patience(LATE_MS), killSignal: "SIGKILL", env: { NO_COLOR: "1" } },
-  });
-  return {
-    acknowledged: acksOf(run.stdout),
-    met: true,
-    killed: false,
-    said: run.stderr,
-    late: run.timedOut,
-  };
+interface Asked {
+  readonly script: string;
+  readonly folder: string;
+  readonly log: string;
+  /** How long it may take. */
+  readonly limit_ms: number;
 }
 
-const acksOf = (stdout: string): string[] =>
-  stdout.split("\n").filter((line) => line.startsWith("ACK ")).map((line) => line.slice(4));
+async function ran(words: readonly string[], limit_ms: number) {
+  return await execa(...await withOwnIds(words), {
+    ...{ reject: false, timeout: limit_ms, killSignal: "SIGKILL", env: { NO_COLOR: "1" } },
+  });
+}
+
+/** How long it takes where no call fails, ms. */
+export async function unbrokenTime({ script, folder }: Pick<Asked, "script" | "folder">) {
+  const began = performance.now();
+  await ran(scriptWords(script, folder), 0);
+  return performance.now() - began;
+}
+
+/** No file may have more bytes: the kernel writes a part of what passes that, and refuses what follows. */
+async function runCut(most: number, { script, folder, limit_ms }: Asked): Promise<FaultyRun> {
+  const words = ["env", "--ignore-signal=XFSZ", "prlimit", `--fsize=${most}`];
+  const run = await ran([...words, ...scriptWords(script, folder)], limit_ms);
+  return { ...saidIn(run.stdout), met: true, killed: false, said: run.stderr, late: run.timedOut };
+}
+
+/** What it announced, and what it acknowledged. */
+function saidIn(stdout: string): Pick<FaultyRun, "acknowledged" | "sent"> {
+  const after = (word: string) =>
+    stdout.split("\n").filter((line) => line.startsWith(word)).map((line) =>
+      line.slice(word.length)
+    );
+  return { acknowledged: after("ACK "), sent: after("SENT ") };
+}
 
 export async function runWith(
   { name, path, nth, of_name, does, for_ever }: CallFault,
-  { script, folder, log }: { script: string; folder: string; log: string },
+  asked: Asked,
 ): Promise<FaultyRun> {
+  const { script, folder, log, limit_ms } = asked;
   const [, most] = /^cut at (\d+)$/.exec(does) ?? [];
-  if (most !== undefined) return await runCut(Number(most), script, folder);
+  if (most !== undefined) return await runCut(Number(most), asked);
   // A rename is not found by its path: by its number among all of them.
   const [which, at] = name === "rename" ? [[], of_name] : [["-P", path], nth];
   const inject = `inject=${name}:${does}:when=${at}${for_ever ? "+" : ""}`;
   const words = ["-f", "-qq", "-o", log, ...which, "-e", `trace=${name}`, "-e", inject];
-  const run = await execa("strace", [...words, ...scriptWords(script, folder)], {
-    ...{ reject: false, timeout: patience(LATE_MS), killSignal: "SIGKILL", env: { NO_COLOR: "1" } },
-  });
+  const run = await ran(["strace", ...words, ...scriptWords(script, folder)], limit_ms);
   const seen = await Deno.readTextFile(log);
   return {
-    acknowledged: acksOf(run.stdout),
+    ...saidIn(run.stdout),
     met: seen.includes("(INJECTED)") || seen.includes("+++ killed by SIGKILL"),
     killed: seen.includes("+++ killed by SIGKILL"),
     said: run.stderr,

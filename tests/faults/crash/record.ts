@@ -1,6 +1,7 @@
 /** A workload's calls on files, recorded by strace: what a power cut may leave follows from them. */
 import { existsSync } from "node:fs";
 import { execa } from "execa";
+import { hasOwnIds, isDrawn, withOwnIds } from "./same_names.ts";
 
 const STRACE = "/usr/bin/strace";
 
@@ -32,9 +33,9 @@ const CALLS = [
   ...["sendfile", "mmap", "clone", "clone3", "fork", "vfork"],
 ];
 
-/** The words that run a script with a folder as its argument. */
+/** The words that run a script with a folder as its argument: what it draws is the same each time. */
 export function scriptWords(script: string, folder: string): string[] {
-  const words = ["run", "--quiet", "--allow-all", "--no-check", script, folder];
+  const words = ["run", "--quiet", "--allow-all", "--no-check", "--seed=1", script, folder];
   return [Deno.execPath(), ...words];
 }
 
@@ -46,7 +47,9 @@ export async function record(script: string, folder: string, log: string): Promi
 async function traced(script: string, folder: string, log: string): Promise<string> {
   const words = ["-f", "--seccomp-bpf", "-y", "-xx", "-s", "1048576", "-o", log];
   const all = [...words, "-e", `trace=${CALLS.join(",")}`, ...scriptWords(script, folder)];
-  const { exitCode, stderr } = await execa(STRACE, all, { reject: false });
+  const { exitCode, stderr } = await execa(...await withOwnIds([STRACE, ...all]), {
+    reject: false,
+  });
   if (exitCode !== 0) throw new Error(`the workload ${script} fails of itself: ${stderr}`);
   return await Deno.readTextFile(log);
 }
@@ -63,7 +66,7 @@ export interface NamedCall {
   readonly of_name: number;
 }
 
-/** A workload's calls below the folder, but those on files whose names are drawn. */
+/** A workload's calls below the folder, but those on files that another run names otherwise. */
 export async function namedCalls(
   script: string,
   folder: string,
@@ -71,14 +74,15 @@ export async function namedCalls(
 ): Promise<NamedCall[]> {
   const written = new Map<string, number>();
   const counted = new Map<string, number>();
-  return callsOf(await traced(script, folder, log)).flatMap(({ name, args, result, thread }) => {
+  const calls = callsOf(await traced(script, folder, log));
+  const own = await hasOwnIds() ? calls[0]!.thread : null;
+  return calls.flatMap(({ name, args, result, thread }) => {
     const of_name = (counted.get(`${thread} ${name}`) ?? 0) + 1;
     counted.set(`${thread} ${name}`, of_name);
     const [, , fd] = FD.exec(args) ?? [];
     const quoted = [...args.matchAll(QUOTED)].map(([, hex]) => textOf(hex!));
     const path = name === "rename" ? quoted[1]! : fd === undefined ? quoted[0] ?? "" : textOf(fd);
-    const drawn = /[0-9a-f]{8}-|\.\d+\.\d+|\.partial-/.test(path);
-    if (!path.startsWith(`${folder}/`) || drawn) return [];
+    if (!path.startsWith(`${folder}/`) || isDrawn(path.slice(folder.length), own)) return [];
     const before = written.get(path) ?? 0;
     if (name === "write") written.set(path, before + result);
     return [{ name, path, result, before, of_name }];

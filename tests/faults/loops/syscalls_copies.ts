@@ -1,7 +1,4 @@
-/**
- * Calls on the files of what copies, keeps and collects. A run that goes on behind a failed call takes another
- * course, which has no unbroken one beside it: staged runs and sweeps are killed at each call by `crash_runs`.
- */
+/** Calls on the files of what copies, keeps and collects. */
 import { callsLoop } from "../crash/calls_loop.ts";
 import { cacheWorkload } from "../workloads/cache_workload.ts";
 import { collectionWorkload } from "../workloads/collection_workload.ts";

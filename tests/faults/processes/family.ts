@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { execa } from "execa";
 import { isAlive } from "../../../python-backends/process_owner.ts";
+import { patience } from "../walk_loops.ts";
 
 const BARE = 'env -i PATH="$PATH" PARE_TEST_POINT="$PARE_TEST_POINT"';
 /** How the children are started; each starts a child of its own. */
@@ -40,7 +41,8 @@ export async function until<T>(
   look: () => T | Promise<T>,
   seconds = 20,
 ): Promise<NonNullable<T>> {
-  for (const end = performance.now() + 1000 * seconds; performance.now() < end; await delay(10)) {
+  const began = performance.now();
+  for (; performance.now() - began < patience(1000 * seconds); await delay(10)) {
     const found = await look();
     if (found !== null && found !== undefined && found !== false) return found;
   }

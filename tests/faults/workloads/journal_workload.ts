@@ -13,7 +13,7 @@ import { AT, STUDY, studyRecords, trialId } from "../../fixtures/stores/records.
 import { numbered } from "../../fixtures/stores/kill_rounds.ts";
 import { holdInvariants } from "../invariants.ts";
 import { sometimes } from "../loop.ts";
-import { acknowledge, numbersOf, type Workload } from "./workload.ts";
+import { acknowledge, inEmpty, numbersOf, type Workload } from "./workload.ts";
 
 const all = studyRecords();
 const first = all.findIndex((one) => one.type === "trial_closed");
@@ -65,6 +65,17 @@ async function work(root: string): Promise<void> {
   Deno.exit(0); // its index is derived: no part of this
 }
 
+/** Opens what lies there for writing, and writes one record. */
+async function started(root: string) {
+  checkFormat(root, true);
+  const writer = tryRunWriter(root, STUDY);
+  assert.ok(writer !== null, "a run that nobody writes cannot be written");
+  const { torn } = writer.journal;
+  await writer.journal.append(numbered(7));
+  await writer.close();
+  return { torn };
+}
+
 /** Each takes a second: of every so many states the index is looked at, too. */
 const INDEXED = 60;
 
@@ -74,14 +85,10 @@ export const journalWorkload: Workload = {
   adds_up: true,
   async check(root, acknowledged, nth) {
     const began = performance.now();
-    checkFormat(root, true);
+    const { torn } = await started(root);
+    const took_ms = performance.now() - began;
+    if (torn !== null) sometimes("a power cut leaves a torn journal");
     const { journal } = runPaths(root, STUDY);
-    const writer = tryRunWriter(root, STUDY);
-    assert.ok(writer !== null, "a run that nobody writes cannot be written");
-    if (writer.journal.torn !== null) sometimes("a power cut leaves a torn journal");
-    await writer.journal.append(numbered(7));
-    await writer.close();
-    const start_ms = performance.now() - began;
     const found: JournalRecord[] = [];
     for await (const entry of readJournal(journal)) {
       if (entry.kind === "record") found.push(entry.record);
@@ -108,7 +115,7 @@ export const journalWorkload: Workload = {
     );
     await holdInvariants({
       records: { read: read(others), sent, acknowledged: due("record", sent) },
-      start_ms,
+      start: { took_ms, ofEmpty: () => inEmpty(root, started) },
     });
     await holdInvariants({
       records: { read: read(notes), sent: noted, acknowledged: due("note", noted) },

@@ -7,13 +7,16 @@ import { createHash } from "node:crypto";
 import { join } from "node:path";
 import {
   type Backend,
+  type Failure,
   JournalRecord,
   type RunPorts,
   type StudyHistory,
   type StudyResult,
   type Tracker,
+  type Trial,
 } from "../../../core/mod.ts";
 import { writeWholeText } from "../../../python-backends/whole_file.ts";
+import { storageFault } from "../../../tracker/ground/storage/storage_error.ts";
 import { historyOf } from "../../../tracker/session/start_study.ts";
 import { readJournal } from "../../../tracker/store/journal/reader.ts";
 import { tryRunWriter } from "../../../tracker/store/shelf/run_writer.ts";
@@ -22,7 +25,8 @@ import { runPaths, samplesPath, storePaths } from "../../../tracker/store/store_
 import type { World } from "../../core/study_world.ts";
 import { holdInvariants } from "../invariants.ts";
 import { sometimes } from "../loop.ts";
-import { acknowledge, numbersOf, type Workload } from "./workload.ts";
+import { wordsOf } from "./made_artifacts.ts";
+import { acknowledge, announce, inEmpty, type Workload } from "./workload.ts";
 
 export const STUDY = "study";
 
@@ -30,6 +34,19 @@ export const STUDY = "study";
 export interface Run {
   readonly world: Pick<World, "backend" | "ports" | "clock" | "calls">;
   drive(ports: RunPorts, history: StudyHistory | undefined): Promise<StudyResult>;
+}
+
+/** Writes a file of samples; else how its worker fails. */
+function kept(path: string, text: string): Failure | null {
+  try {
+    writeWholeText(path, text);
+    return null;
+  } catch (error) {
+    const said = storageFault(error);
+    const message = said === null ? String(error) : `Cannot keep samples: ${said}`;
+    const kind = /ENOSPC|EDQUOT|no space|quota/i.test(String(error)) ? "disk_full" : "crash";
+    return { kind, message, hint: null, phase: null };
+  }
 }
 
 /** The world's calls, whose samples are kept as a worker keeps them. */
@@ -48,7 +65,8 @@ function keeping(backend: Backend, root: string | null, tell: Tracker, now: () =
       if (!found.ok || action_index !== undefined || (look?.rows ?? null) !== null) return found;
       const text = found.value.samples.map((one) => `${JSON.stringify(one)}\n`).join("");
       const path = samplesPath(STUDY, trial_id, fidelity).replace(/parquet$/, "jsonl");
-      if (root !== null) writeWholeText(join(root, path), text);
+      const fault = root === null ? null : kept(join(root, path), text);
+      if (fault !== null) return { ok: false, failure: fault, spans: [] };
       await tell.record({
         ...{ type: "samples_written", at: new Date(now()).toISOString(), study_id: STUDY },
         ...{ trial_id, fidelity, rows: found.value.samples.length, path },
@@ -110,14 +128,18 @@ function opened(root: string) {
   };
 }
 
-/** Says each record once it is on disk. */
+/** What a record is told by. */
+const digestOf = (text: string) => createHash("sha256").update(text).digest("hex").slice(0, 20);
+
+/** Says each record, and once more when it is on disk. */
 async function work(root: string, run: Run): Promise<void> {
   const store = opened(root);
-  let n = 0;
   const tell: Tracker = {
     async record(record) {
+      const digest = digestOf(textOf(record));
+      announce(digest);
       await store.record(record);
-      acknowledge(`record ${n++}`);
+      acknowledge(`record ${digest}`);
     },
   };
   await driven(run, { root, tell });
@@ -138,12 +160,38 @@ export async function runOn(root: string, run: Run): Promise<StudyResult> {
   }
 }
 
-/** `same`: what of a result and of its records must be as if nothing had happened. */
+/** What of a result and of its records must be as if nothing had happened. */
+type Same = (result: StudyResult, records: readonly JournalRecord[]) => unknown;
+
+/** What everything is held against is measured again under its own number. */
+const isFailedBaseline = ({ trial_id, state }: Trial) =>
+  trial_id === `${STUDY}/t00` && state !== "completed";
+
+/** What was read of the records that were sent, and which trials had ended for certain. */
+async function readAgain(
+  before: readonly JournalRecord[],
+  { sent, acknowledged }: { sent: readonly string[]; acknowledged: readonly string[] },
+): Promise<ReadonlySet<string>> {
+  const read = before.map((record) => ({ record, digest: digestOf(textOf(record)) }));
+  await holdInvariants({
+    records: { read: read.map(({ digest }) => digest), sent, acknowledged },
+  });
+  const certain = new Set(acknowledged);
+  return new Set(
+    read.filter(({ digest }) => certain.has(digest)).flatMap(({ record }) =>
+      record.type === "trial_closed" && !isFailedBaseline(record.trial)
+        ? [record.trial.trial_id]
+        : []
+    ),
+  );
+}
+
+/** `same`: what must be as if nothing had happened; `holds`: what must be so of any course. */
 export function runWorkload(
   name: string,
   script: string,
   made: () => Run,
-  same: (result: StudyResult, records: readonly JournalRecord[]) => unknown,
+  { same, holds }: { same: Same; holds: (...ended: Parameters<Same>) => void },
 ): Workload {
   // One world for all: what was made in it is found again by its key, as in a home.
   let whole: Promise<{ run: Run; due: Awaited<ReturnType<typeof unbroken>> }> | null = null;
@@ -153,22 +201,19 @@ export function runWorkload(
   };
   return {
     ...{ name, script, adds_up: true },
-    async check(root, acknowledged) {
+    async check(root, acknowledged, _nth, hit) {
       const { run, due } = await (whole ??= ran());
       const began = performance.now();
       const store = opened(root);
-      const start_ms = performance.now() - began;
-      const before = (await store.journalOf()).map(textOf);
-      const known = numbersOf(acknowledged, "record").map((n) => due.records[n]!);
-      await holdInvariants({
-        records: { read: before, sent: due.records, acknowledged: known },
-        start_ms,
+      const took_ms = performance.now() - began;
+      const ofEmpty = () => inEmpty(root, (folder) => opened(folder).close());
+      await holdInvariants({ start: { took_ms, ofEmpty } });
+      const course = due.records.map(digestOf);
+      const sent = hit?.sent ?? course;
+      const closed = await readAgain(await store.journalOf(), {
+        ...{ sent, acknowledged: wordsOf(acknowledged, "record") },
       });
       const history = await historyOf(store, STUDY);
-      const closed = new Set(
-        known.map((text) => JSON.parse(text) as JournalRecord)
-          .flatMap((one) => one.type === "trial_closed" ? [one.trial.trial_id] : []),
-      );
       const calls = run.world.calls.length;
       const tell: Tracker = { record: (record) => store.record(record) };
       const result = await driven(run, {
@@ -178,9 +223,12 @@ export function runWorkload(
       const again = run.world.calls.slice(calls).filter(({ trial_id }) => closed.has(trial_id));
       assert.deepEqual(again, [], "a trial that had ended was run again");
       const records = await store.journalOf();
-      const expected = due.records.map((text) => JSON.parse(text) as JournalRecord);
-      assert.deepEqual(same(result, records), same(due.result, expected), "it ends otherwise");
+      holds(result, records);
       assert.ok(records.filter(({ type }) => type === "study_opened").length === 1);
+      if (sent.every((digest, n) => digest === course[n])) {
+        const expected = due.records.map((text) => JSON.parse(text) as JournalRecord);
+        assert.deepEqual(same(result, records), same(due.result, expected), "it ends otherwise");
+      } else sometimes(`${name}: a run takes another course behind a fault`);
       if (acknowledged.includes("ended")) sometimes(`${name}: a run that has ended is taken up`);
       else if (history !== undefined) sometimes(`${name}: a run goes on after a fault`);
       await store.close();

@@ -1,10 +1,13 @@
 /** A sweep of three budgets of one policy of the cache. */
+import assert from "node:assert/strict";
 import type { RunPorts } from "../../../core/mod.ts";
 import { sweepWorld } from "../../core/runs/sweep_world.ts";
 import { type Run, runMain, runWorkload } from "./run_workload.ts";
 
+const BUDGETS = [8, 4, 3];
+
 function swept(): Run {
-  const { made, kind, input } = sweepWorld([8, 4, 3]);
+  const { made, kind, input } = sweepWorld(BUDGETS);
   return {
     world: made,
     drive: (ports: RunPorts, history) =>
@@ -16,12 +19,21 @@ export const sweepWorkload = runWorkload(
   "sweep",
   import.meta.filename!,
   swept,
-  ({ stop, message, trials }) => ({
-    ...{ stop, message },
-    // A cell that the fault broke off keeps its trial beside the one that ran it again.
-    trials: trials.filter(({ state }) => state !== "cancelled")
-      .map(({ state, strategy }) => [state, strategy?.actions]),
-  }),
+  {
+    same: ({ stop, message, trials }) => ({
+      ...{ stop, message },
+      // A cell that the fault broke off keeps its trial beside the one that ran it again.
+      trials: trials.filter(({ state }) => state !== "cancelled")
+        .map(({ state, strategy }) => [state, strategy?.actions]),
+    }),
+    holds({ stop, message, trials }) {
+      assert.equal(stop, "end_of_plan", message);
+      const ended = trials.filter(({ state }) => state !== "cancelled");
+      const cells = ended.map(({ strategy }) => JSON.stringify(strategy?.actions ?? null));
+      assert.equal(new Set(cells).size, 1 + BUDGETS.length, "a cell is missing");
+      assert.equal(cells.length, 1 + BUDGETS.length, "a cell ended twice");
+    },
+  },
 );
 
 if (import.meta.main) await runMain(swept);

@@ -1,0 +1,15 @@
+/** Calls on the files of a publication, and of one over it: by itself, as a point takes some seconds. */
+import { callsLoop } from "../crash/calls_loop.ts";
+import { publishWorkload } from "../workloads/publish_workload.ts";
+
+export const syscalls_publish = callsLoop({
+  name: "syscalls_publish",
+  about: "the same of a publication, and of one over it",
+  workloads: [publishWorkload],
+  most: 1,
+  reaches: [
+    "a publication is lied to by its disk",
+    "a publication that a fault broke off is not there",
+    "a publication is mended after a fault",
+  ],
+});
