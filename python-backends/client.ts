@@ -5,6 +5,7 @@ import {
   type Failure,
   howCalled,
   type Outcome,
+  type Span,
 } from "../core/mod.ts";
 import { readdirSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
@@ -13,7 +14,7 @@ import { demoVariables } from "./demo_model.ts";
 import type { PinsFolders } from "./environments/environment_pins.ts";
 import { ensureEnvironment, type OnEnvironmentProgress } from "./environments/environments.ts";
 import { exchange, type ExchangeOptions } from "./worker/exchange.ts";
-import { withFileLock } from "./file_lock.ts";
+import { type FileLock, takeFileLock } from "./file_lock.ts";
 import { pareHome, PYTHON_ROOT } from "./home.ts";
 import { type Nursery, startNursery } from "./worker/nursery.ts";
 import { forgetOldFolders } from "./worker/worker_folder.ts";
@@ -108,7 +109,7 @@ export function createBackendClient(options: ClientOptions = {}): BackendClient 
       const joined = [signal, run.signal].filter((one) => one !== undefined);
       const stop = joined.length === 0 ? undefined : AbortSignal.any(joined);
       return howCalled(request.call).timed
-        ? await runAlone(calls, request, run, stop)
+        ? await runTimed(calls, request, run, stop)
         : await runOnce(calls, request, run, stop);
     },
     pythonOf: (environment) => pythonOf(calls, environment),
@@ -245,40 +246,51 @@ async function unlessStopped(
 }
 
 /**
- * A call that times: one at a time on this machine, or on the GPU that is its own, whoever asks for it, and
- * no import beside it.
+ * A call that times: from its turn on one at a time on this machine, or on the GPU that is its own, whoever
+ * asks for it, and no import beside it.
  */
-async function runAlone<R extends CallRequest>(
+async function runTimed<R extends CallRequest>(
   calls: Calls,
   request: R,
   run: RunOptions,
   stop: AbortSignal | undefined,
 ): Promise<Outcome<CallResult<R["call"]>>> {
-  const { home } = calls;
-  try {
+  const ended = new AbortController();
+  const given_up = AbortSignal.any([ended.signal, ...(stop === undefined ? [] : [stop])]);
+  const waits: Span[] = [];
+  let lock: FileLock | undefined;
+  const onTurn = async () => {
+    await run.onTurn?.();
     const asked = performance.now();
-    const device = run.env?.["PARE_TIMED_DEVICE"] ?? calls.options.timed_device;
-    const lock = device === undefined
-      ? { path: "timing.lock", guard: { guard: home } }
-      : { path: `timing-${device}.lock`, guard: {} };
-    return await withFileLock(
-      join(home, lock.path),
-      { signal: stop, ...lock.guard },
-      async () => {
-        const locked = performance.now();
-        await settle(calls);
-        const settled = performance.now();
-        const outcome = await runOnce(calls, request, run, stop);
-        const waits = [
-          { name: "lock", seconds: (locked - asked) / 1000, library: false },
-          { name: "imports beside", seconds: (settled - locked) / 1000, library: false },
-        ];
-        return { ...outcome, spans: [...outcome.spans, ...waits] };
-      },
+    given_up.throwIfAborted();
+    const taken = await takeFileLock(...timingLock(calls, run, given_up));
+    if (given_up.aborted) return taken.release();
+    lock = taken;
+    const locked = performance.now();
+    await settle(calls);
+    waits.push(
+      { name: "lock", seconds: (locked - asked) / 1000, library: false },
+      { name: "imports beside", seconds: (performance.now() - locked) / 1000, library: false },
     );
-  } catch (error) {
-    return notStarted(error, request.call, stop?.aborted === true);
+  };
+  try {
+    const outcome = await runOnce(calls, request, { ...run, onTurn }, stop);
+    return { ...outcome, spans: [...outcome.spans, ...waits] };
+  } finally {
+    ended.abort();
+    lock?.release();
   }
+}
+
+function timingLock(
+  { home, options }: Calls,
+  { env }: RunOptions,
+  signal: AbortSignal,
+): Parameters<typeof takeFileLock> {
+  const device = env?.["PARE_TIMED_DEVICE"] ?? options.timed_device;
+  return device === undefined
+    ? [join(home, "timing.lock"), { signal, guard: home }]
+    : [join(home, `timing-${device}.lock`), { signal }];
 }
 
 /** Settles when no nursery is importing. */

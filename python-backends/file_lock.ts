@@ -180,12 +180,11 @@ export interface WaitOptions {
   guard?: string;
 }
 
-/** Runs `work` while holding a lock file, however long another has it; its folder is made. */
-export async function withFileLock<T>(
+/** Takes a lock file, however long another has it; its folder is made. */
+export async function takeFileLock(
   path: string,
   { onWait = () => {}, signal, guard }: WaitOptions,
-  work: () => Promise<T>,
-): Promise<T> {
+): Promise<FileLock> {
   mkdirSync(dirname(path), { recursive: true });
   let lock = tryLock(path, guard);
   if (lock === null) onWait();
@@ -195,7 +194,16 @@ export async function withFileLock<T>(
     await new Promise((resolve) => setTimeout(resolve, 100));
     lock = tryLock(path, guard);
   }
-  using _held = lock;
+  return lock;
+}
+
+/** Runs `work` while holding a lock file, however long another has it; its folder is made. */
+export async function withFileLock<T>(
+  path: string,
+  options: WaitOptions,
+  work: () => Promise<T>,
+): Promise<T> {
+  using _held = await takeFileLock(path, options);
   return await work();
 }
 

@@ -31,6 +31,9 @@ export const WorkerEvent = z.discriminatedUnion("event", [
     why: z.string(),
   }),
   z.strictObject({
+    event: z.literal("turn").describe("it has loaded what it times, and waits for a line"),
+  }),
+  z.strictObject({
     event: z.literal("span"),
     name: z.string(),
     seconds: z.number(),

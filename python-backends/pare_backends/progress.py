@@ -21,6 +21,8 @@ class Report:
     emit: Emit
     threads: int = 1
     """Threads that the call may compute with; torch is already set to it."""
+    answered: Callable[[], object] = lambda: None
+    """Returns when the client has answered; at once where none listens."""
 
     def progress(self, label: str, done: float, total: float | None, unit: str) -> None:
         """Says that `done` of `total` (None: not known) are done. A `done` that the label did not
@@ -32,6 +34,11 @@ class Report:
         """Says that the call waits for so long for somebody else, which is no stall. Who waits
         bounds the sum of it."""
         self.emit({"event": "waiting", "seconds": seconds, "why": why})
+
+    def take_turn(self) -> None:
+        """Waits until the client's other work rests: what follows is timed, to the call's end."""
+        self.emit({"event": "turn"})
+        self.answered()
 
     @contextmanager
     def span(self, name: str, library: bool = False) -> Iterator[None]:

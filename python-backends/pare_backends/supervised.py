@@ -34,15 +34,21 @@ def kill_group() -> None:
     os.killpg(os.getpgrp(), signal.SIGKILL)
 
 
-def watch_stdin() -> None:
-    """Kills the group when stdin closes: the client holds it open while it waits."""
+def watch_stdin() -> threading.Semaphore:
+    """Kills the group when stdin closes: the client holds it open while it waits.
+
+    returns: counts the lines that come from now on
+    """
+    lines = threading.Semaphore(0)
 
     def watch() -> None:
-        while os.read(0, 4096):
-            pass
+        while data := os.read(0, 4096):
+            for _ in range(data.count(b"\n")):
+                lines.release()
         kill_group()
 
     threading.Thread(target=watch, name="watch-stdin", daemon=True).start()
+    return lines
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ import signal
 import sys
 import time
 import typing
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -75,13 +76,18 @@ def known_calls() -> dict[str, str]:
     }
 
 
-def run_call(request: WorkerRequest, emit: EventWriter) -> None:
-    """Runs the request's call; its result or its failure is the last event."""
+def run_call(
+    request: WorkerRequest, emit: EventWriter, answered: Callable[[], object] = lambda: None
+) -> None:
+    """Runs the request's call; its result or its failure is the last event.
+
+    answered: returns when the client has sent one line more
+    """
     call = str(request.request.get("call"))
     if call not in known_calls():
         raise CallFailure("bad_input", unknown_name("call", call, list(known_calls())))
     emit({"event": "started", "request_id": request.request_id, "call": call})
-    report = Report(emit, set_threads(request.threads))
+    report = Report(emit, set_threads(request.threads), answered)
     with report.span("import", library=True), without_collecting():
         module = importlib.import_module(known_calls()[call])
     cls = typing.get_type_hints(module.run)["request"]
@@ -105,13 +111,12 @@ def serve(emit: EventWriter, imports_seconds: float, supervised: bool) -> int:
     line = read_line()
     if not line.strip():
         return 0  # nobody asked for anything
-    if supervised:
-        watch_stdin()
+    answered = watch_stdin().acquire if supervised else lambda: None
     call = "read the request"
     try:
         request = read_request(line)
         call = str(request.request.get("call"))
-        run_call(request, emit)
+        run_call(request, emit, answered)
     except BaseException as error:
         failure = classify(error, call)
         # A full disk fails the log too: what the failure is must still be said.

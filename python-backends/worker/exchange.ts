@@ -41,6 +41,8 @@ export interface ExchangeOptions {
   readonly signal?: AbortSignal | undefined;
   readonly timeoutMs?: number | undefined;
   readonly stallMs?: number | undefined;
+  /** Settles once a call that times may begin to; absent: at once. */
+  readonly onTurn?: (() => Promise<void>) | undefined;
 }
 
 /** What is known of a call while it runs: how it will end, and the time it took until then. */
@@ -91,6 +93,16 @@ export async function exchange<R extends CallRequest>(
     onEvent?.({ event: "alert", condition: "no_progress", evidence });
   });
   const abort = () => stop("cancelled", ": it was cancelled", null);
+  const giveTurn = async () => {
+    limits.alive(LONGEST_TIMER_MS); // who waits for others is not silent
+    try {
+      await options.onTurn?.();
+      limits.alive(0);
+      worker.send("\n");
+    } catch (error) {
+      stop("crash", ` as its turn did not come: ${error instanceof Error ? error.message : error}`);
+    }
+  };
   try {
     signal?.addEventListener("abort", abort, { once: true });
     worker.listen({
@@ -104,6 +116,7 @@ export async function exchange<R extends CallRequest>(
           silence.length = 0;
         }
         take(read.event);
+        if (read.event.event === "turn") void giveTurn();
       },
       overflow: (bytes) => stop("crash", `: the worker wrote a line of ${bytes} bytes`),
     });

@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { join } from "node:path";
 import process from "node:process";
 import type { CallRequest } from "../../core/mod.ts";
 import {
@@ -8,7 +7,6 @@ import {
   workerVariables,
 } from "../../python-backends/client.ts";
 import { exchange } from "../../python-backends/worker/exchange.ts";
-import { withFileLock } from "../../python-backends/file_lock.ts";
 import {
   isAlive,
   runScripted,
@@ -194,37 +192,4 @@ Deno.test("threads sleep soon where others compute, unless the user says how the
   const waits = () => Promise.resolve(workerVariables(2, {})["GOMP_SPINCOUNT"]);
   assert.ok(Number(await waits()) < 100_000, "libgomp's own 300,000 starve a busy machine");
   assert.equal(await withVariables({ OMP_WAIT_POLICY: "active" }, waits), undefined);
-});
-
-Deno.test("a timing waits while another holds the machine, and can be cancelled", async () => {
-  const home = temporaryFolder("home");
-  const client = createBackendClient({ home });
-  const speed = {
-    call: "speed",
-    runtime: "openvino",
-    artifact_dir: "/nowhere",
-    baseline_dir: null,
-    form_dir: null,
-    baseline_form_dir: null,
-    prompt_tokens: 8,
-    new_tokens: 4,
-    least_passes: 1,
-    most_passes: 1,
-    half_width: 0.02,
-    seed: 0,
-    cpu_power: null,
-    carbon_intensity: null,
-  } as const;
-  await withFileLock(join(home, "timing.lock"), {}, async () => {
-    const controller = new AbortController();
-    let settled = false;
-    const outcome = client.run(speed, { environment: "default", signal: controller.signal })
-      .finally(() => settled = true);
-    await new Promise((resolve) => setTimeout(resolve, 150));
-    assert.equal(settled, false, "it waits for the lock");
-    controller.abort();
-    const ended = await outcome;
-    assert(!ended.ok);
-    assert.equal(ended.failure.kind, "cancelled");
-  });
 });

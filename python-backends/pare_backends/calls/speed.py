@@ -1,7 +1,7 @@
 """Call `speed`: latency, prefill, memory and energy of an artifact in a named runtime.
 
 The artifact is loaded alone first, so that the process's peak memory is its own; then the
-baseline, and both generate in turn.
+baseline, and both generate in turn. What is small is loaded before the machine is asked for.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from pare_backends.checkpoint.empty_model import context_length, load_config
 from pare_backends.checkpoint.setting import Source, source_of
 from pare_backends.checkpoint.stored_form import stored_form
 from pare_backends.failures import CallFailure
+from pare_backends.machine import memory_bytes
 from pare_backends.measuring import energy
 from pare_backends.measuring.bandwidth import read_bandwidth
 from pare_backends.measuring.cache_bytes import cache_rows
@@ -82,14 +83,10 @@ def run(request: Request, report: Report) -> dict[str, Any]:
     add_runtime(request.runtime, request.runtime_dir)
     own = source_of(request.artifact_dir, request.weights_dir)
     prompt = _prompt(Path(own.weights_dir), request.prompt_tokens, request.seed)
+    early = _load_all(request, own, prompt, report) if _is_small(request) else None
     with timing_lock(report):
-        session = _load(request, own, request.form_dir, prompt, report)
-        peak, peak_method = peak_memory(), _peak_method(session)
-        gpu_peak = session.gpu_peak_bytes()
-        sessions = [session]
-        if request.baseline_dir is not None:
-            baseline = Source(request.baseline_dir, None)
-            sessions.append(_load(request, baseline, request.baseline_form_dir, prompt, report))
+        loaded = early or _load_all(request, own, prompt, report)
+        sessions, session = loaded.sessions, loaded.sessions[0]
         with report.span("wait"):
             wait_until_quiet(report)
         load = os.getloadavg()[0]
@@ -132,14 +129,17 @@ def run(request: Request, report: Report) -> dict[str, Any]:
     ]
     if len(timed) > 1:
         figures[0].extend(ratio_rows(timing, timed[0], timed[1]))
-    figures[0].append(_memory(request, session, "memory_bytes", peak, peak_method))
+    figures[0].append(
+        _memory(request, session, "memory_bytes", loaded.peak_bytes, loaded.peak_method)
+    )
     if own.setting is not None:
         with report.span("cache", library=True):
             for rows, one in zip(figures, sessions, strict=True):
                 rows.extend(_cache_rows(request, one, own.weights_dir))
-    if gpu_peak is not None:
+    if loaded.gpu_peak_bytes is not None:
         method = "torch.cuda.max_memory_allocated"
-        figures[0].append(_memory(request, session, "gpu_memory_bytes", gpu_peak, method))
+        row = _memory(request, session, "gpu_memory_bytes", loaded.gpu_peak_bytes, method)
+        figures[0].append(row)
     return {
         "measurements": figures[0],
         "baseline_measurements": figures[1] if len(figures) > 1 else [],
@@ -181,6 +181,36 @@ def _cache_rows(request: Request, session: Session, weights_dir: str) -> list[di
     config = load_config(weights_dir)
     context, vocabulary = context_length(config), config.get_text_config().vocab_size
     return cache_rows(request.runtime, session, context, vocabulary, request.seed)
+
+
+def _is_small(request: Request) -> bool:
+    """Whether what is timed may lie in memory while its call waits for its turn, beside others that
+    compute: a stored byte takes up to eight, as 4-bit weights are held in float32."""
+    folders = {
+        *(request.artifact_dir, request.weights_dir, request.form_dir),
+        *(request.baseline_dir, request.baseline_form_dir),
+    }
+    files = (file for one in folders if one is not None for file in Path(one).rglob("*"))
+    _, available = memory_bytes()
+    return 8 * sum(file.stat().st_size for file in files if file.is_file()) < available / 2
+
+
+@dataclass(frozen=True)
+class _Loaded:
+    sessions: list[Session]  # the artifact's, then the baseline's where there is one
+    peak_bytes: int  # of this process before the baseline was loaded
+    peak_method: str
+    gpu_peak_bytes: int | None
+
+
+def _load_all(request: Request, own: Source, prompt: np.ndarray, report: Report) -> _Loaded:
+    session = _load(request, own, request.form_dir, prompt, report)
+    loaded = _Loaded([session], peak_memory(), _peak_method(session), session.gpu_peak_bytes())
+    if request.baseline_dir is not None:
+        baseline = Source(request.baseline_dir, None)
+        other = _load(request, baseline, request.baseline_form_dir, prompt, report)
+        loaded.sessions.append(other)
+    return loaded
 
 
 def _load(

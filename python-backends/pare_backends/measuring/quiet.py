@@ -45,7 +45,9 @@ def quiet_seconds() -> float:
 
 @contextmanager
 def timing_lock(report: Report) -> Iterator[None]:
-    """Holds this user's lock on the machine's clock; waits for another timing to end."""
+    """Holds this user's lock on the machine's clock; waits for the client's other work to rest, and
+    for another timing to end."""
+    report.take_turn()
     if quiet_seconds() == 0:
         yield
         return

@@ -123,8 +123,8 @@ Deno.test("What a call logs while it works is kept under its trial and action", 
     await using store = await openStore(root, { write: true });
     const runner = runnerOf(store, TRAINING);
     const verify = { call: "verify", artifact_dir: "/a", source_dir: "/b" } as const;
-    await runner(trialId(1), verify, "default", 0);
-    await runner(trialId(1), verify, "default", 2);
+    await runner(trialId(1), verify, "default", { action_index: 0 });
+    await runner(trialId(1), verify, "default", { action_index: 2 });
     await runner(trialId(2), verify, "default"); // no action: its points are nobody's
     await store.flush();
     const { rows } = await store.query(
@@ -153,7 +153,7 @@ Deno.test("Points with a name that no column can hold are told, and the call goe
     const body = TRAINING.replaceAll('"loss"', '"lo\\nss"');
     const runner = runnerOf(store, body);
     const verify = { call: "verify", artifact_dir: "/a", source_dir: "/b" } as const;
-    const outcome = await runner(trialId(1), verify, "default", 0);
+    const outcome = await runner(trialId(1), verify, "default", { action_index: 0 });
     assert.equal(outcome.ok ? null : outcome.failure.message, "no");
     await store.flush();
     const { rows: [alert] } = await store.query("SELECT condition, evidence FROM alerts");

@@ -128,6 +128,8 @@ export function createWorkerClient(
       const stop = joined.length === 0 ? undefined : AbortSignal.any(joined);
       const asked = { ...options, ...(stop === undefined ? {} : { signal: stop }) };
       const { timed } = howCalled(request.call);
+      // What else a machine has is the pool's to see: the worker there gives the turn at once.
+      if (timed) await options.onTurn?.();
       const outcome = await pool.run({ request, options: asked, timed });
       return checked<R["call"]>(request.call, outcome);
     },

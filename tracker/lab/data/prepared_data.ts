@@ -44,7 +44,7 @@ export async function preparedData(
       const asked = { ...request, output_dir: temporary };
       const warnings: Warning[] = [];
       const hear = (one: Warning) => void warnings.push(one);
-      const prepared = await runner("setup", asked, "default", undefined, hear);
+      const prepared = await runner("setup", asked, "default", { heard: hear });
       if (!prepared.ok) throw refusal(prepared.failure);
       if (prepared.value.refused.length > 0) throw new BrokenTasks(prepared.value.refused);
       // The folder is renamed when it is whole: only the names of its files stay right.

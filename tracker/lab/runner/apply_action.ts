@@ -316,7 +316,7 @@ async function makeIn(
         ...askedOfAll(study),
       },
       method.needs.environment,
-      action_index,
+      { action_index },
     );
     spans.push(...applied.spans);
     if (!applied.ok) return failed(applied.failure, spans);

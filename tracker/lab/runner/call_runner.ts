@@ -29,13 +29,20 @@ export interface CallRunner {
     trialId: string,
     request: R,
     environment: string,
-    /** Number of the action that the call applies, from 0. */
-    action_index?: number,
-    /** Is given every warning beside the journal. */
-    heard?: (warning: Warning) => void,
+    more?: OfCall,
   ): Promise<Outcome<CallResult<R["call"]>>>;
   /** Records and shows again what a call warned of whose result was taken over; absent: nobody hears. */
   tellAgain?(trialId: string, warnings: readonly Warning[], outcome: string): Promise<void>;
+}
+
+/** What differs between calls of a kind. */
+interface OfCall {
+  /** Number of the action that the call applies, from 0. */
+  readonly action_index?: number | undefined;
+  /** Is given every warning beside the journal. */
+  readonly heard?: (warning: Warning) => void;
+  /** Settles once a call that times may begin to; absent: at once. */
+  readonly onTurn?: () => Promise<void>;
 }
 
 /** What a worker warned of. */
@@ -174,7 +181,8 @@ export function createCallRunner(options: CallRunnerOptions): CallRunner {
       onEvent({ event: "record", record: told });
     }
   };
-  const run: CallRunner = async (trialId, request, environment, action_index, heard) => {
+  const run: CallRunner = async (trialId, request, environment, more = {}) => {
+    const { action_index, heard, onTurn } = more;
     if (!howCalled(request.call).told_by_loop) {
       const named = "runtime" in request ? request.runtime : null;
       const detail = typeof named === "string" ? named : environment;
@@ -208,6 +216,7 @@ export function createCallRunner(options: CallRunnerOptions): CallRunner {
         ...(share === undefined ? {} : { threads: share.threads, env: share.env }),
         signal,
         stallMs: stallMsOf(options, request),
+        onTurn,
         onEvent: take,
         onSample(sample) {
           samples.add(sample);

@@ -19,12 +19,31 @@ export const PROTOCOL = {
   half_width: 0.02,
 };
 
-/** Runs what is timed with nothing of ours beside it: no other call, and the store's writer rests. */
-async function timed<T>({ workshop, alone }: SpeedInput, run: () => Promise<T>): Promise<T> {
-  return await alone(async () => {
-    using _quiet = workshop.store.pauseSink();
-    return await run();
-  });
+/**
+ * Runs what is timed: from its turn on nothing of ours is beside it: no other call, and the store's writer
+ * rests. A call that ends before its turn waits for it all the same, and gives it back.
+ */
+async function timed<T>(
+  { workshop, alone }: SpeedInput,
+  run: (onTurn: () => Promise<void>) => Promise<T>,
+): Promise<T> {
+  const [begun, ended] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  let turn: Promise<void> | undefined; // kept where the call runs again, as its card was lost
+  const onTurn = () => {
+    turn ??= alone(async () => {
+      using _quiet = workshop.store.pauseSink();
+      begun.resolve();
+      await ended.promise;
+    });
+    turn.catch(begun.reject);
+    return begun.promise;
+  };
+  try {
+    return await run(onTurn);
+  } finally {
+    ended.resolve();
+    await turn;
+  }
 }
 
 /** Speed, memory and energy in a runtime, the baseline measured in turn. */
@@ -48,21 +67,26 @@ async function measureForms(
   const { workshop, study, runner, trial_id, artifact, baseline, runtime } = input;
   const environment = environmentOf(workshop.registry, artifact);
   // Before the proof: its worker would have a spare importing beside the timing.
-  const measured = await timed(input, () =>
-    runner(trial_id, {
-      call: "speed",
-      ...namedRuntime(runtime),
-      artifact_dir: artifact.location,
-      baseline_dir: baseline?.location ?? null,
-      ...forms,
-      ...PROTOCOL,
-      seed: study.seed,
-      cpu_power: study.cpu_power,
-      carbon_intensity: study.carbon_intensity,
-      ...study.options.speed,
-      ...inPrecision(input),
-      ...(weights_dir === undefined ? {} : { weights_dir }),
-    }, weights_dir === undefined ? runtime.needs.environment : environment));
+  const measured = await timed(input, (onTurn) =>
+    runner(
+      trial_id,
+      {
+        call: "speed",
+        ...namedRuntime(runtime),
+        artifact_dir: artifact.location,
+        baseline_dir: baseline?.location ?? null,
+        ...forms,
+        ...PROTOCOL,
+        seed: study.seed,
+        cpu_power: study.cpu_power,
+        carbon_intensity: study.carbon_intensity,
+        ...study.options.speed,
+        ...inPrecision(input),
+        ...(weights_dir === undefined ? {} : { weights_dir }),
+      },
+      weights_dir === undefined ? runtime.needs.environment : environment,
+      { onTurn },
+    ));
   if (!measured.ok) return measured;
   await workshop.store.record({
     type: "energy_read",
