@@ -113,8 +113,8 @@ def test_a_thread_of_a_virtual_machine_takes_the_mean(monkeypatch: pytest.Monkey
     assert "280 W of AMD EPYC 7763" in power.source
 
 
-def test_read_bandwidth_is_that_of_memory() -> None:
-    measured = bandwidth.read_bandwidth(1)
+def test_bandwidth_meter_is_that_of_memory() -> None:
+    measured = bandwidth.bandwidth_meter(1)()
     assert 1e9 < measured < 1e12
 
 

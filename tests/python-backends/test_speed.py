@@ -140,6 +140,20 @@ def test_speed_in_transformers_is_emulated_for_packed_weights() -> None:
     assert baseline["latency_ms"]["provenance"] == "measured"
 
 
+@pytest.mark.parametrize(("available", "first"), [(64e9, "load"), (1e6, "turn")])
+def test_what_is_small_is_loaded_before_the_machine_is_asked_for(
+    available: float, first: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(VARIABLE, "0")
+    monkeypatch.setattr(speed, "memory_bytes", lambda: (64e9, available))
+    told: list[dict[str, Any]] = []
+    speed.run(built(request("transformers")), Report(told.append, 2))
+    steps = [one.get("name", one["event"]) for one in told]
+    assert next(one for one in steps if one in ("load", "turn")) == first
+    assert steps.count("load") == 2 and steps.count("turn") == 1
+    assert steps.index("turn") < steps.index("bandwidth") < steps.index("speed")
+
+
 def test_the_stored_form_is_that_of_the_format_and_not_of_the_numbers(
     tmp_path: Path,
 ) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pare_backends.measuring.bandwidth import read_bandwidth
+from pare_backends.measuring.bandwidth import bandwidth_meter
 from pare_backends.measuring.energy import EnergyReader, idle_watts
 from pare_backends.measuring.energy_tables import CarbonIntensity
 from pare_backends.measuring.speed_figures import (
@@ -184,4 +184,4 @@ def test_bandwidth_is_near_what_torch_reads() -> None:
     finally:
         torch.set_num_threads(threads)
     oracle = values.nbytes / best
-    assert oracle / 4 < read_bandwidth(1) < 4 * oracle
+    assert oracle / 4 < bandwidth_meter(1)() < 4 * oracle

@@ -97,6 +97,7 @@ Deno.test("a timing has the lock from its turn to its end, whatever its study's 
   using free = tryLock(path, home);
   assert(free !== null, "it holds no lock before");
   free.release();
+  assert(!held.some(([event]) => event === "failure"), "it goes on in its study's turn");
   turn.resolve();
   const ended = await outcome;
   assert(!ended.ok); // of a runtime that nobody has

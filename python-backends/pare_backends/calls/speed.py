@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ from pare_backends.checkpoint.stored_form import stored_form
 from pare_backends.failures import CallFailure
 from pare_backends.machine import memory_bytes
 from pare_backends.measuring import energy
-from pare_backends.measuring.bandwidth import read_bandwidth
+from pare_backends.measuring.bandwidth import bandwidth_meter
 from pare_backends.measuring.cache_bytes import cache_rows
 from pare_backends.measuring.energy_tables import UNKNOWN_CPU, CarbonIntensity, CpuPower
 from pare_backends.measuring.quiet import (
@@ -91,7 +92,7 @@ def run(request: Request, report: Report) -> dict[str, Any]:
             wait_until_quiet(report)
         load = os.getloadavg()[0]
         with report.span("bandwidth"):
-            bandwidth = read_bandwidth(report.threads)
+            bandwidth = loaded.read_bandwidth()
         reader = energy.energy_reader(session.device, request.cpu_power or UNKNOWN_CPU)
         with report.span("idle"):
             idle = energy.idle_watts(reader, IDLE_SECONDS)
@@ -201,16 +202,17 @@ class _Loaded:
     peak_bytes: int  # of this process before the baseline was loaded
     peak_method: str
     gpu_peak_bytes: int | None
+    read_bandwidth: Callable[[], float]
 
 
 def _load_all(request: Request, own: Source, prompt: np.ndarray, report: Report) -> _Loaded:
     session = _load(request, own, request.form_dir, prompt, report)
-    loaded = _Loaded([session], peak_memory(), _peak_method(session), session.gpu_peak_bytes())
+    peaks = peak_memory(), _peak_method(session), session.gpu_peak_bytes()
+    sessions = [session]
     if request.baseline_dir is not None:
         baseline = Source(request.baseline_dir, None)
-        other = _load(request, baseline, request.baseline_form_dir, prompt, report)
-        loaded.sessions.append(other)
-    return loaded
+        sessions.append(_load(request, baseline, request.baseline_form_dir, prompt, report))
+    return _Loaded(sessions, *peaks, bandwidth_meter(report.threads))
 
 
 def _load(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -12,15 +13,20 @@ ARRAY_BYTES = 128 * 2**20
 PASSES = 5
 
 
-def read_bandwidth(threads: int) -> float:
-    """Bytes a second that `threads` threads read from memory together; the best of a few passes.
+def bandwidth_meter(threads: int) -> Callable[[], float]:
+    """A meter, whose memory is touched before it is asked: called later, it tells how many bytes a
+    second `threads` threads read from memory together, the best of a few passes.
 
     Each thread takes the dot product of its part of a large float32 array with itself: reading
     alone, as decoding reads weights. A copy (one read and one write a value) is tried too and the
     larger figure taken, so that the roof is not too low where one thread cannot keep up.
     """
     source = np.ones(ARRAY_BYTES // 4, np.float32)
-    target = np.empty(ARRAY_BYTES // 8, np.float32)
+    target = np.ones(ARRAY_BYTES // 8, np.float32)
+    return lambda: _read(source, target, threads)
+
+
+def _read(source: np.ndarray, target: np.ndarray, threads: int) -> float:
     parts = np.array_split(source, threads)
     half = len(source) // 2
     pairs = list(

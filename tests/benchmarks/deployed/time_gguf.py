@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from pare_backends.measuring.bandwidth import read_bandwidth
+from pare_backends.measuring.bandwidth import bandwidth_meter
 from pare_backends.measuring.quiet import timing_lock, wait_until_quiet
 from pare_backends.progress import Report, silent_report
 from pare_backends.runtimes.llama_cpp.decoder import LlamaCppDecoder
@@ -72,7 +72,7 @@ def timed(folder: Path, names: list[str], asked: dict[str, Any], report: Report)
             0, next(iter(decoders.values())).vocabulary, asked["prompt_tokens"], dtype=np.int64
         )
         wait_until_quiet(report)
-        load, bandwidth = os.getloadavg()[0], read_bandwidth(report.threads)
+        load, bandwidth = os.getloadavg()[0], bandwidth_meter(report.threads)()
         seconds: dict[str, list[float]] = {name: [] for name in names}
         for repeat in range(asked["repeats"] + 1):
             for name, decoder in decoders.items():

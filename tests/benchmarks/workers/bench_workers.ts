@@ -1,6 +1,6 @@
 /**
  * One study with two workers against one, in turn: `deno run -A tests/benchmarks/workers/bench_workers.ts
- * [--rounds 3] [--trials 8] [--dataset tiny] [--keep FOLDER]`. The study is of the tiny model and
+ * [--rounds 3] [--trials 16] [--dataset tiny] [--keep FOLDER]`. The study is of the tiny model and
  * of fixed recipes, so that both run the same trials; each run has a PARE_HOME of its own, in which nothing is found. Prints the wall
  * seconds of the journal with and without its baseline, what was timed in it, and the load before it. No timing
  * waits for a quiet machine: its figures are not looked at.
@@ -20,16 +20,18 @@ const ROOT = fileURLToPath(new URL("../../..", import.meta.url));
 const { values: given } = parseArgs({
   options: {
     rounds: { type: "string", default: "3" },
-    trials: { type: "string", default: "8" },
+    trials: { type: "string", default: "16" },
     dataset: { type: "string", default: "tiny" },
     keep: { type: "string" },
   },
 });
 
 const RECIPES = [8, 4, 3, 2].flatMap((bits) =>
-  [32, 64].map((group_size) => ({
-    actions: [{ agent: "quantization", method: "gptq", params: { bits, group_size } }],
-  }))
+  [32, 64].flatMap((group_size) =>
+    [true, false].map((symmetric) => ({
+      actions: [{ agent: "quantization", method: "gptq", params: { bits, group_size, symmetric } }],
+    }))
+  )
 );
 
 function document(workers: number, trials: number) {

@@ -18,6 +18,7 @@ import type { RunKey } from "../../store/points/gather.ts";
 import type { Run } from "../../store/points/points.ts";
 import type { StudyMeter } from "./machine/energy_meter.ts";
 import type { KeepLog } from "./keep_log.ts";
+import type { Turn } from "./in_its_turn.ts";
 import { keepPoints } from "./keep_points.ts";
 import type { Share, ShareOut } from "./machine/worker_share.ts";
 
@@ -41,8 +42,8 @@ interface OfCall {
   readonly action_index?: number | undefined;
   /** Is given every warning beside the journal. */
   readonly heard?: (warning: Warning) => void;
-  /** Settles once a call that times may begin to; absent: at once. */
-  readonly onTurn?: () => Promise<void>;
+  /** Of a call that times; absent: its turn comes at once. */
+  readonly turn?: Turn;
 }
 
 /** What a worker warned of. */
@@ -182,7 +183,7 @@ export function createCallRunner(options: CallRunnerOptions): CallRunner {
     }
   };
   const run: CallRunner = async (trialId, request, environment, more = {}) => {
-    const { action_index, heard, onTurn } = more;
+    const { action_index, heard, turn } = more;
     if (!howCalled(request.call).told_by_loop) {
       const named = "runtime" in request ? request.runtime : null;
       const detail = typeof named === "string" ? named : environment;
@@ -216,7 +217,7 @@ export function createCallRunner(options: CallRunnerOptions): CallRunner {
         ...(share === undefined ? {} : { threads: share.threads, env: share.env }),
         signal,
         stallMs: stallMsOf(options, request),
-        onTurn,
+        onTurn: turn?.begin,
         onEvent: take,
         onSample(sample) {
           samples.add(sample);
@@ -226,6 +227,7 @@ export function createCallRunner(options: CallRunnerOptions): CallRunner {
           log = path;
         },
       }));
+    turn?.end();
     const missing = await points?.done() ?? null;
     if (missing !== null) warn("points", missing);
     if (howCalled(request.call).sampled) {

@@ -4,6 +4,7 @@ import { proofRow, prove } from "./forms/prove_form.ts";
 import { type MadeForms, makeForms } from "./forms/runtime_form.ts";
 import { computesOtherwise, scoreInRuntime } from "./forms/score_in_runtime.ts";
 import { namedRuntime } from "./source_closure.ts";
+import { inItsTurn } from "./in_its_turn.ts";
 import { inPrecision, type SpeedInput } from "./speed_input.ts";
 import { failed } from "./call_runner.ts";
 
@@ -18,33 +19,6 @@ export const PROTOCOL = {
   most_passes: 32,
   half_width: 0.02,
 };
-
-/**
- * Runs what is timed: from its turn on nothing of ours is beside it: no other call, and the store's writer
- * rests. A call that ends before its turn waits for it all the same, and gives it back.
- */
-async function timed<T>(
-  { workshop, alone }: SpeedInput,
-  run: (onTurn: () => Promise<void>) => Promise<T>,
-): Promise<T> {
-  const [begun, ended] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-  let turn: Promise<void> | undefined; // kept where the call runs again, as its card was lost
-  const onTurn = () => {
-    turn ??= alone(async () => {
-      using _quiet = workshop.store.pauseSink();
-      begun.resolve();
-      await ended.promise;
-    });
-    turn.catch(begun.reject);
-    return begun.promise;
-  };
-  try {
-    return await run(onTurn);
-  } finally {
-    ended.resolve();
-    await turn;
-  }
-}
 
 /** Speed, memory and energy in a runtime, the baseline measured in turn. */
 export async function measureSpeed(input: SpeedInput): Promise<Outcome<Speed>> {
@@ -67,7 +41,7 @@ async function measureForms(
   const { workshop, study, runner, trial_id, artifact, baseline, runtime } = input;
   const environment = environmentOf(workshop.registry, artifact);
   // Before the proof: its worker would have a spare importing beside the timing.
-  const measured = await timed(input, (onTurn) =>
+  const measured = await inItsTurn(input.alone, () => workshop.store.pauseSink(), (turn) =>
     runner(
       trial_id,
       {
@@ -85,7 +59,7 @@ async function measureForms(
         ...(weights_dir === undefined ? {} : { weights_dir }),
       },
       weights_dir === undefined ? runtime.needs.environment : environment,
-      { onTurn },
+      { turn },
     ));
   if (!measured.ok) return measured;
   await workshop.store.record({
