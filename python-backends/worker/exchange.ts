@@ -93,16 +93,6 @@ export async function exchange<R extends CallRequest>(
     onEvent?.({ event: "alert", condition: "no_progress", evidence });
   });
   const abort = () => stop("cancelled", ": it was cancelled", null);
-  const giveTurn = async () => {
-    limits.alive(LONGEST_TIMER_MS); // who waits for others is not silent
-    try {
-      await options.onTurn?.();
-      limits.alive(0);
-      worker.send("\n");
-    } catch (error) {
-      stop("crash", ` as its turn did not come: ${error instanceof Error ? error.message : error}`);
-    }
-  };
   try {
     signal?.addEventListener("abort", abort, { once: true });
     worker.listen({
@@ -116,7 +106,7 @@ export async function exchange<R extends CallRequest>(
           silence.length = 0;
         }
         take(read.event);
-        if (read.event.event === "turn") void giveTurn();
+        if (read.event.event === "turn") void giveTurn(worker, stop, options, limits);
       },
       overflow: (bytes) => stop("crash", `: the worker wrote a line of ${bytes} bytes`),
     });
@@ -148,6 +138,23 @@ function otherThan(event: WorkerEvent, call: CallName, request_id: string): stri
   return event.event === "started" && event.request_id !== request_id
     ? "it speaks of another request"
     : null;
+}
+
+/** Lets a call begin to time once it may. */
+async function giveTurn(
+  worker: WorkerProcess,
+  stop: (kind: Failure["kind"], why: string) => void,
+  { onTurn }: ExchangeOptions,
+  limits: ReturnType<typeof watchTime>,
+): Promise<void> {
+  limits.alive(LONGEST_TIMER_MS); // who waits for others is not silent
+  try {
+    await onTurn?.();
+    limits.alive(0);
+    worker.send("\n");
+  } catch (error) {
+    stop("crash", ` as its turn did not come: ${error instanceof Error ? error.message : error}`);
+  }
 }
 
 /** Ends a worker that is silent for too long, or that takes too long. */

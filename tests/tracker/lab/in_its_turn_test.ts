@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { Slots } from "../../../core/loop/beside/slots.ts";
 import type { Alone } from "../../../core/mod.ts";
-import { inItsTurn } from "../../../tracker/lab/runner/in_its_turn.ts";
+import { inItsTurn } from "../../../tracker/lab/runner/machine/in_its_turn.ts";
 
 /** Two slots, of which another call has one, and who takes all of them as the loop does. */
 async function twoSlots() {

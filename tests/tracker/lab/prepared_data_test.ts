@@ -25,8 +25,7 @@ Deno.test("what the making of data warned of is told again to a new study that t
       _trial: string,
       _request: CallRequest,
       _environment: string,
-      _stage?: number,
-      heard?: (one: Warning) => void,
+      { heard }: { heard?: (one: Warning) => void } = {},
     ) => {
       made++;
       heard?.(FEWER);

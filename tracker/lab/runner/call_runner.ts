@@ -18,7 +18,7 @@ import type { RunKey } from "../../store/points/gather.ts";
 import type { Run } from "../../store/points/points.ts";
 import type { StudyMeter } from "./machine/energy_meter.ts";
 import type { KeepLog } from "./keep_log.ts";
-import type { Turn } from "./in_its_turn.ts";
+import type { Turn } from "./machine/in_its_turn.ts";
 import { keepPoints } from "./keep_points.ts";
 import type { Share, ShareOut } from "./machine/worker_share.ts";
 

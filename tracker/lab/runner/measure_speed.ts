@@ -4,7 +4,7 @@ import { proofRow, prove } from "./forms/prove_form.ts";
 import { type MadeForms, makeForms } from "./forms/runtime_form.ts";
 import { computesOtherwise, scoreInRuntime } from "./forms/score_in_runtime.ts";
 import { namedRuntime } from "./source_closure.ts";
-import { inItsTurn } from "./in_its_turn.ts";
+import { inItsTurn } from "./machine/in_its_turn.ts";
 import { inPrecision, type SpeedInput } from "./speed_input.ts";
 import { failed } from "./call_runner.ts";
 

@@ -1,4 +1,4 @@
-import type { Alone } from "../../../core/mod.ts";
+import type { Alone } from "../../../../core/mod.ts";
 
 /** A call's turn to be timed. */
 export interface Turn {

@@ -1,0 +1,86 @@
+"""One timing at a time, on a machine that is quiet."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import pytest
+
+from pare_backends.failures import CallFailure
+from pare_backends.measuring.quiet import (
+    DEVICE,
+    VARIABLE,
+    alert_if_busy,
+    timing_lock,
+    wait_until_quiet,
+)
+from pare_backends.progress import Report, silent_report
+
+
+def test_timing_lock_lets_one_timing_in_at_a_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv(VARIABLE, raising=False)
+    waited = threading.Event()
+    entered = threading.Event()
+    report = Report(lambda event: waited.set() if event["event"] == "progress" else None)
+
+    def second() -> None:
+        with timing_lock(report):
+            entered.set()
+
+    with timing_lock(silent_report()):
+        thread = threading.Thread(target=second)
+        thread.start()
+        assert waited.wait(120)
+        assert not entered.is_set()
+    thread.join(120)  # another process of this user may time something meanwhile
+    assert entered.is_set()
+
+
+def test_timings_on_two_devices_go_side_by_side_and_none_beside_the_machine_s(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv(VARIABLE, raising=False)
+    waited, entered = threading.Event(), threading.Event()
+    report = Report(lambda event: waited.set() if event["event"] == "progress" else None)
+
+    def machine() -> None:
+        with timing_lock(report):
+            entered.set()
+
+    monkeypatch.setenv(DEVICE, "gpu-1")
+    with timing_lock(silent_report()):
+        monkeypatch.setenv(DEVICE, "gpu-2")
+        with timing_lock(silent_report()):
+            pass
+        monkeypatch.delenv(DEVICE)
+        thread = threading.Thread(target=machine)
+        thread.start()
+        assert waited.wait(120)
+        assert not entered.is_set()
+    thread.join(120)  # another process of this user may time something meanwhile
+    assert entered.is_set()
+
+
+def test_a_timing_that_waits_for_nobody_takes_the_machine_as_it_is(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv(VARIABLE, "0")
+    told: list[dict[str, Any]] = []
+    with timing_lock(Report(told.append)), timing_lock(Report(told.append)):
+        wait_until_quiet(Report(told.append))
+    assert told == [{"event": "turn"}] * 2
+    monkeypatch.setenv(VARIABLE, "soon")
+    with pytest.raises(CallFailure, match="PARE_QUIET_SECONDS is 'soon', no number of seconds"):
+        wait_until_quiet(silent_report())
+
+
+def test_alert_if_busy_names_the_cores_that_others_took() -> None:
+    events: list[dict[str, Any]] = []
+    alert_if_busy(Report(events.append), 0.1, 0.3)
+    assert events == []
+    alert_if_busy(Report(events.append), 1.5, 2.0)
+    assert events[0]["condition"] == "busy_machine"
+    assert "1.5 of" in events[0]["evidence"]
