@@ -33,6 +33,9 @@ export const BlockMatrix = z.strictObject({
     "first and last of each row of blocks that have it, numbered from 0; -1: it lies outside of them",
   ),
   experts: z.int().optional().describe("how many of them a block has; absent: one"),
+  stacked: z.boolean().optional().describe(
+    "true: the file holds a block's experts in one tensor, and they are none of linear_parameters",
+  ),
 });
 export type BlockMatrix = z.infer<typeof BlockMatrix>;
 

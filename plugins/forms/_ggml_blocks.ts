@@ -22,6 +22,8 @@ export interface BlockTensor {
   readonly rows: number;
   readonly columns: number;
   readonly matrices: number;
+  /** Whether the checkpoint has them in one tensor too. */
+  readonly stacked: boolean;
   /** The numbers of the blocks that have it. */
   readonly blocks: readonly number[];
 }
@@ -33,8 +35,8 @@ function roleOf(name: string): Role {
 /** The tensors of the blocks in a block's order; null: the facts are an old record, which names none. */
 export function blockTensors({ model }: Facts): BlockTensor[] | null {
   return model.block_matrices?.map(
-    ({ name, out_features: rows, in_features: columns, blocks, experts: matrices = 1 }) => ({
-      ...{ role: roleOf(name), rows, columns, matrices },
+    ({ name, out_features, in_features: columns, blocks, experts = 1, stacked = false }) => ({
+      ...{ role: roleOf(name), rows: out_features, columns, matrices: experts, stacked },
       blocks: blocks.flatMap(([first, last]) =>
         Array.from({ length: last - first + 1 }, (_, at) => first + at)
       ),

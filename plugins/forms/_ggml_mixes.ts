@@ -181,6 +181,7 @@ interface Quantized {
   /** Of each of its matrices. */
   readonly weights: number;
   readonly matrices: number;
+  readonly stacked: boolean;
 }
 
 /** Layers of an assignment, such as `7` or `0-9`, as the Python half reads them. */
@@ -206,7 +207,13 @@ export function assignedKinds(assignment: string, facts: Facts): Quantized[] | n
   }
   if (kinds.size !== order.length) return null;
   return order.map(({ role, rows, columns }, at) => (
-    { role, kind: fitting(kinds.get(at)!, columns), weights: rows * columns, matrices: 1 }
+    {
+      role,
+      kind: fitting(kinds.get(at)!, columns),
+      weights: rows * columns,
+      matrices: 1,
+      stacked: false,
+    }
   ));
 }
 
@@ -249,9 +256,9 @@ export function linearKinds(
     const large = role === "v" && layers === LARGE_LAYERS && (kind === "Q3_K" || kind === "Q4_K");
     return large ? "Q5_K" : kind;
   };
-  return tensors.flatMap(({ role, rows, columns, matrices, blocks }) =>
+  return tensors.flatMap(({ role, rows, columns, matrices, stacked, blocks }) =>
     blocks.map((block) => ({
-      ...{ role, weights: rows * columns, matrices },
+      ...{ role, weights: rows * columns, matrices, stacked },
       kind: fitting(kindOf(role, block), columns),
     }))
   );
@@ -259,7 +266,10 @@ export function linearKinds(
 
 /** All linear weights as one matrix: of an old record, which names none. */
 function asOne({ model: { linear_parameters, hidden_size: columns } }: Facts): BlockTensor {
-  return { role: "other", rows: linear_parameters / columns, columns, matrices: 1, blocks: [0] };
+  return {
+    ...{ role: "other", rows: linear_parameters / columns, columns, matrices: 1, stacked: false },
+    blocks: [0],
+  };
 }
 
 /** The blocks that have a matrix of one of these roles, in their order. */

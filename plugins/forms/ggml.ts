@@ -114,6 +114,11 @@ export function blockWeights(kind: BlockKind): number {
 }
 
 /** Bytes of a matrix of so many weights. */
+/** Bytes of a block's experts in one tensor, each of so many weights: its shape has a third number. */
+export function stackBytes(kind: BlockKind, weights: number, experts: number): number {
+  return matrixBytes(kind, weights * experts) + 8;
+}
+
 export function matrixBytes(kind: BlockKind, weights: number): number {
   const [block, bytes] = BLOCKS[kind];
   return weights / block * bytes + MATRIX_BYTES;

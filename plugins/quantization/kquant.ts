@@ -16,8 +16,16 @@ import {
   type GgmlForm,
   isWritten,
   matrixBytes,
+  stackBytes,
 } from "../forms/ggml.ts";
-import { dividesRows, linearRows, modelMemory, packsLinearLayers, roundsOnce } from "./_groups.ts";
+import {
+  dividesRows,
+  hasLinearLayers,
+  linearRows,
+  modelMemory,
+  packsLinearLayers,
+  roundsOnce,
+} from "./_groups.ts";
 import { blockTensors, expertCount, weightsOf } from "../forms/_ggml_blocks.ts";
 import {
   assignedKinds,
@@ -78,12 +86,15 @@ function kindsOf({ block_mix: mix, assignment, importance }: KquantParams, facts
   return given ?? linearKinds(mix, importance, facts);
 }
 
-/** Bytes of the linear layers, and of embedding and head. */
-function bytesOf(params: KquantParams, facts: Facts): { linear: number; embedding: number } {
+/** Bytes of the linear layers, of experts that lie in one tensor, and of embedding and head. */
+function bytesOf(params: KquantParams, facts: Facts) {
   const kinds = kindsOf(params, facts);
-  const linear = kinds.reduce(
-    (sum, { kind, weights, matrices }) => sum + matrices * matrixBytes(kind, weights),
-    0,
+  const [linear, stacked] = [false, true].map((own) =>
+    kinds.filter((one) => one.stacked === own).reduce(
+      (sum, { kind, weights, matrices }) =>
+        sum + (own ? stackBytes(kind, weights, matrices) : matrices * matrixBytes(kind, weights)),
+      0,
+    )
   );
   const outer = outerKinds(params, facts);
   const weights = facts.model.embedding_parameters / outer.length;
@@ -92,7 +103,7 @@ function bytesOf(params: KquantParams, facts: Facts): { linear: number; embeddin
     (sum, kind) => sum + (kind === null ? kept : matrixBytes(kind, weights)),
     0,
   );
-  return { linear, embedding };
+  return { linear: linear!, stacked: stacked!, embedding };
 }
 
 function leaves(params: KquantParams, facts: Facts): Leaves {
@@ -107,17 +118,23 @@ function leaves(params: KquantParams, facts: Facts): Leaves {
     change("linear", model.linear_parameters),
     ...(outer ? [change("embedding", model.embedding_parameters)] : []),
   ];
-  return { changes, model: withWeightBytes(model, { ...weightBytes(model), ...made }) };
+  const { linear, embedding, stacked } = made;
+  const kept = weightBytes(model);
+  const stacks = (blockTensors(facts) ?? []).filter((one) => one.stacked);
+  const rest = kept.rest - 2 * weightsOf(stacks) + stacked;
+  return { changes, model: withWeightBytes(model, { ...kept, linear, embedding, rest }) };
 }
 
 /** Whether the model is of an architecture that a GGUF file is written of, and its matrices are known. */
 function supports(facts: Facts): Support {
-  const packs = packsLinearLayers(facts);
+  const tensors = blockTensors(facts);
+  const stacks = tensors?.some(({ stacked }) => stacked) === true;
+  const packs = stacks ? hasLinearLayers(facts) : packsLinearLayers(facts);
   if (!packs.ok) return packs;
   const written = isWritten(facts);
   if (!written.ok) return written;
-  const tensors = blockTensors(facts);
-  if (tensors !== null && weightsOf(tensors) === facts.model.linear_parameters) return { ok: true };
+  const own = tensors?.filter(({ stacked }) => !stacked);
+  if (own !== undefined && weightsOf(own) === facts.model.linear_parameters) return { ok: true };
   return {
     ok: false,
     reason: "the matrices of the model's blocks are not on record: import it anew",
@@ -125,7 +142,8 @@ function supports(facts: Facts): Support {
 }
 
 function accepts(params: KquantParams, facts: Facts): Support {
-  const divides = dividesRows(BLOCK, [...linearRows(facts), facts.model.hidden_size]);
+  const columns = (blockTensors(facts) ?? []).map((one) => one.columns);
+  const divides = dividesRows(BLOCK, [...linearRows(facts), ...columns, facts.model.hidden_size]);
   if (!divides.ok) return divides;
   const { block_mix: mix, assignment, importance } = params;
   const tensors = blockTensors(facts) ?? [];

@@ -264,6 +264,28 @@ Deno.test("blocks that differ: values are counted where there are some, other ma
   assert.deepEqual(of("down"), down);
 });
 
+Deno.test("experts in one tensor are quantized there, and counted apart from linear layers", () => {
+  const facts = factsOf("a"); // 24 blocks
+  const row = { name: "moe.output_linear", out_features: 256, in_features: 512, experts: 4 };
+  const stack = { ...row, blocks: [[0, 23] as [number, number]], stacked: true };
+  const more = 24 * 4 * 256 * 512;
+  const parameters = facts.model.parameters + more;
+  const block_matrices = [...facts.model.block_matrices!, stack];
+  const unpackable = "moe.output_linear.weight cannot be packed: its file holds all experts";
+  const stacked = { ...facts, model: { ...facts.model, block_matrices, parameters, unpackable } };
+  assert.deepEqual(kquant.supports(stacked), { ok: true });
+  const [own, other] = [facts, stacked].map((one) => {
+    return kquant.leaves({ ...params, block_mix: "Q8_0" }, one).model.weight_bytes!;
+  });
+  assert.equal(other!.linear, own!.linear);
+  assert.equal(other!.rest - own!.rest, 24 * (matrixBytes("Q8_0", 4 * 256 * 512) + 8));
+  const gone = {
+    ...stacked,
+    model: { ...stacked.model, block_matrices: facts.model.block_matrices! },
+  };
+  assert.match(JSON.stringify(kquant.supports(gone)), /cannot be packed/);
+});
+
 Deno.test("an old record names no matrices: its sizes are guessed, no new file is made", () => {
   const facts = factsOf("a");
   const { block_matrices: _, ...model } = facts.model;

@@ -128,7 +128,7 @@ def test_an_expert_that_saw_no_token_weighs_its_columns_as_the_others_do(tmp_pat
     unseen = [layer for layer in layers if layer not in squares]
     assert unseen and all(layer in context.layout.experts for layer in unseen)
     with float_file(context) as file:
-        named = {layer: file.layout.name(f"{layer}.weight") for layer in layers}
+        named = file.named(layers)
         arrays = np.load(importance_file(tmp_path, squares, named) or "")
     for tensor, of_tensor in in_one_tensor(named).items():
         usual = np.mean([squares[layer] for layer in of_tensor if layer in squares], axis=0)

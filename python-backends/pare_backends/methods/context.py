@@ -110,7 +110,7 @@ class Context:
         model, tokenizer = self._load(checkpoint)
         with self.report.span("load", library=True):
             plain_linears(model)
-            if self.layout.experts:
+            if self.layout.experts or self.layout.stacks:
                 separate_experts(model)
         return model, tokenizer
 

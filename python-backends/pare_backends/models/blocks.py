@@ -85,16 +85,18 @@ def tensors_of(blocks: Blocks, names: Iterable[str]) -> list[str]:
 def block_matrices(layout: Layout, shapes: Mapping[str, tuple[int, int]]) -> list[dict[str, Any]]:
     """A row for each matrix of a block, in the order in which a block has them.
 
-    Of a mixture `experts` says how many of them a block has.
+    Of a mixture `experts` says how many of them a block has, `stacked` that its file holds them in
+    one tensor: such layers are no linear ones of the layout.
     shapes: (out, in) by layer
     """
     blocks: dict[int, dict[Key, int]] = {}
-    for layer in layout.linear:
+    for layer in (*layout.linear, *layout.stacks):
         found = NUMBERED.fullmatch(layer)
         number, own = (-1, layer) if found is None else (int(found["number"]), found["own"])
         key = (NUMBER.sub(".", own), shapes[layer])
         counts = blocks.setdefault(number, {})
-        counts[key] = counts.get(key, 0) + 1
+        counts[key] = counts.get(key, 0) + len(layout.stacks.get(layer, (layer,)))
+    stacked = {NUMBERED.fullmatch(layer)["own"] for layer in layout.stacks}  # type: ignore[index]
     rows: dict[tuple[Key, int], list[int]] = {}
     for number, counts in blocks.items():
         for key, count in counts.items():
@@ -106,6 +108,7 @@ def block_matrices(layout: Layout, shapes: Mapping[str, tuple[int, int]]) -> lis
             "in_features": columns,
             "blocks": runs(rows[((name, (rows_of, columns)), count)]),
             **({"experts": count} if count > 1 else {}),
+            **({"stacked": True} if name in stacked else {}),
         }
         for (name, (rows_of, columns)), count in in_order(blocks)
     ]

@@ -102,8 +102,8 @@ def weight_shapes(layout: Layout, shapes: Shapes) -> list[dict[str, int | bool]]
 
 
 def matrix_shape(layout: Layout, shapes: Shapes, layer: str) -> tuple[int, int]:
-    """(out, in) of a layer, however its file holds it."""
-    first, second = shapes[f"{layer}.weight"]
+    """(out, in) of a layer, or of each expert in it, however its file holds it."""
+    first, second = shapes[f"{layer}.weight"][-2:]
     return (second, first) if layer in layout.transposed else (first, second)
 
 
@@ -188,7 +188,11 @@ def own_facts(
         "context_length": context_length(full),
         "linear_shapes": weight_shapes(layout, shapes),
         "block_matrices": block_matrices(
-            layout, {layer: matrix_shape(layout, shapes, layer) for layer in layout.linear}
+            layout,
+            {
+                layer: matrix_shape(layout, shapes, layer)
+                for layer in (*layout.linear, *layout.stacks)
+            },
         ),
         "group_sizes": [g for g in GROUP_SIZES if all(c % g == 0 for c in columns)],
         "expert_parameters": experts,

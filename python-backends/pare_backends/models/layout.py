@@ -18,6 +18,11 @@ from pare_backends.models.roles import Expert, expert_matrices, float_roles, lin
 GATED = ("gate_proj", "up_proj")
 
 
+Stack = tuple[tuple[str, ...], ...]
+"""Of a layer that holds a block's experts in one tensor, (experts, out, in): for each expert the
+modules whose rows it has, once every matrix is a Linear of its own."""
+
+
 @dataclass(frozen=True)
 class Layout:
     """Layers by their names in files, such as model.layers.0.mlp.up_proj or, of an expert,
@@ -35,6 +40,7 @@ class Layout:
     problems: tuple[str, ...] = ()  # matrices that cannot be packed, each in words
     own_forward: frozenset[str] = frozenset()  # layers of classes that read their weight themselves
     renamed: frozenset[str] = frozenset()  # tensors in the files that the model has other names for
+    stacks: Mapping[str, Stack] = field(default_factory=dict)  # layers of no part, by name
 
     def part(self, targets: str) -> tuple[str, ...]:
         """Layers that a method's `targets` names: linear, embedding (with the head) or all."""
@@ -99,7 +105,23 @@ def model_layout(model: Any, names: Collection[str]) -> Layout:
         problems(matrices, filled, experts),
         frozenset(layer for layer, module in linear.items() if module in own_forward),
         frozenset(name for name, place in filled.items() if place.parameter != name),
+        stacked_layers(matrices, whole),
     )
+
+
+def stacked_layers(matrices: Collection[Any], whole: Mapping[str, str]) -> dict[str, Stack]:
+    """The layers whose file holds a block's experts in one tensor as the model does."""
+    found: dict[str, Stack] = {}
+    for stack in matrices:
+        name = whole.get(stack.parameter) if isinstance(stack, Expert) else None
+        if name is None or stack.problem is not None or not name.endswith(".weight"):
+            continue
+        parent, own = stack.parameter.rsplit(".", 1)
+        rows = GATED if own == "gate_up_proj" else (own,)
+        found[layer_name(name)] = tuple(
+            tuple(f"{parent}.{expert}.{one}" for one in rows) for expert in range(stack.count)
+        )
+    return found
 
 
 def layer_name(tensor: str) -> str:

@@ -86,13 +86,19 @@ def apply(checkpoint: Checkpoint, params: Params, context: Context) -> Checkpoin
 
 def fisher_of(model: Any, windows: torch.Tensor, context: Context) -> Mapping[str, torch.Tensor]:
     """The Fisher information's diagonal of the linear layers' weights."""
-    modules = {layer: context.layout.modules[layer] for layer in context.layout.linear}
+    import torch
+
+    layout = context.layout
+    rows = {layer: [layout.modules[layer]] for layer in layout.linear}
+    rows |= {layer: [one for own in stack for one in own] for layer, stack in layout.stacks.items()}
+    modules = {module: module for own in rows.values() for module in own}
 
     def told(done: int) -> None:
         context.report.progress("gradients", done, len(windows), "windows")
 
     with context.report.span("fisher"):
-        return fisher_diagonal(model, modules, windows, context.seed, told)
+        found = fisher_diagonal(model, modules, windows, context.seed, told)
+        return {layer: torch.cat([found[one] for one in own]) for layer, own in rows.items()}
 
 
 def spent_better(
@@ -105,7 +111,7 @@ def spent_better(
 ) -> dict[str, GgmlTensor]:
     """The linear layers in the kinds by which the loss rises least, ½ Σ F · ΔW², in no more bytes
     than the mix takes. made: by the mix; wanted: of all but single layers' kinds"""
-    linear = context.layout.linear
+    linear = multiplied(context.layout)
     tried = {layer: {made[layer].kind: made[layer]} for layer in linear}
     for kind in KINDS:
         for layer, tensor in file.quantize(
@@ -120,6 +126,7 @@ def spent_better(
             octets = dict.fromkeys(rises, 0)
             for layer in layers:
                 weights = context.matrix(checkpoint, layer)
+                weights = weights.reshape(-1, weights.shape[-1])
                 for kind, tensor in tried[layer].items():
                     rises[kind] += rise(weights, tensor, fisher[layer])
                     octets[kind] += tensor.formula_bytes()
@@ -149,12 +156,17 @@ def rise(weights: np.ndarray, tensor: GgmlTensor, fisher: torch.Tensor) -> float
     return 0.5 * float((fisher.double().cpu().numpy() * change**2).sum())
 
 
+def multiplied(layout: Layout) -> tuple[str, ...]:
+    """The layers between embedding and head, those that hold a block's experts among them."""
+    return (*layout.linear, *layout.stacks)
+
+
 def chosen_layers(params: Params, layout: Layout) -> tuple[str, ...]:
     """The layers that become blocks."""
     outer = () if params.embedding_blocks == "floats" else (layout.embedding,)
     if layout.head is not None and params.head_blocks != "floats":
         outer = (*outer, layout.head)
-    return (*layout.linear, *outer)
+    return (*multiplied(layout), *outer)
 
 
 def input_squares(
@@ -163,13 +175,18 @@ def input_squares(
     """The mean square of every layer's input columns over these windows, as llama.cpp's matrix.
 
     An embedding that is the head too is looked up besides, where all columns weigh alike: that is
-    added as head.py has it. An embedding alone has none, nor has an expert that saw no token.
-    windows: (n, tokens) int64; returns: (in,) float32 by layer
+    added as head.py has it. An embedding alone has none, nor has an expert that saw no token; in a
+    layer that holds a block's experts it has the mean of the others.
+    windows: (n, tokens) int64; returns: (in,) float32 by layer, (experts, in) of such a one
     """
     import torch
 
     modules = {layer: layout.modules[layer] for layer in layers if layer in layout.linear}
     seen = {layer: model.get_submodule(module) for layer, module in modules.items()}
+    stacks = {layer: stack for layer, stack in layout.stacks.items() if layer in layers}
+    # What of an expert stands in one layer multiplies the same inputs.
+    firsts = [own[0] for stack in stacks.values() for own in stack]
+    seen |= {module: model.get_submodule(module) for module in firsts}
     outer = layout.head or layout.embedding
     if outer in layers and model.get_output_embeddings() is not None:
         seen[outer] = model.get_output_embeddings()
@@ -199,6 +216,12 @@ def input_squares(
         for layer, total in sums.items()
         if tokens[layer] > 0
     }
+    for layer, stack in stacks.items():
+        known = [found.pop(own[0], None) for own in stack]
+        told = [one for one in known if one is not None]
+        if told:
+            usual = np.mean(told, axis=0)
+            found[layer] = np.stack([usual if one is None else one for one in known])
     if layout.head is None and layout.embedding in found:
         found[layout.embedding] += LOOKUPS * found[layout.embedding].mean()
     return found

@@ -15,7 +15,8 @@ def check_layers(
     """Raises where the layers cannot be quantized so: one of them is
     already, cannot be packed, or has rows that the groups do not divide."""
     check_untouched(checkpoint, layers)
-    if layout.problems and set(layers) & set(layout.linear):
+    taken = set(layout.stacks) <= set(layers) if layout.stacks else not layout.problems
+    if not taken and set(layers) & set(layout.linear):
         raise CallFailure(
             "invalid",
             f"Cannot quantize this model's linear layers: {layout.problems[0]}",
@@ -59,7 +60,7 @@ def check_groups(
         return
     for layer in layers:
         shape = checkpoint.shape(layer)
-        columns = shape[0 if layer in layout.transposed else 1]
+        columns = shape[0 if layer in layout.transposed else -1]
         if columns % group_size != 0:
             raise CallFailure(
                 "invalid",

@@ -6,6 +6,7 @@ gguf-py multiplies them out, whose arithmetic is the library's own.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Self
@@ -56,7 +57,8 @@ BLOCK_KINDS = {
 
 @dataclass(frozen=True)
 class GgmlTensor(StoredTensor):
-    """The rows of (out, in), in the checkpoint's order, which of some layers is not the file's."""
+    """The rows of (out, in), in the checkpoint's order, which of some layers is not the file's; of
+    experts that lie in one tensor, those of each behind those of the one before."""
 
     FORM: ClassVar[str] = "ggml"
     PARTS: ClassVar[tuple[str, ...]] = (".weight", ".weight_ggml_kind", ".weight_shape")
@@ -68,6 +70,7 @@ class GgmlTensor(StoredTensor):
     kind: str  # of BLOCK_KINDS
     columns: int
     transposed: bool = False  # the model's own weight is (i, o), as that of a Conv1D
+    experts: int = 0  # the model's own weight is (experts, o / experts, i); 0: it is a matrix
 
     @property
     def matrix_shape(self) -> tuple[int, int]:
@@ -75,11 +78,13 @@ class GgmlTensor(StoredTensor):
 
     @property
     def shape(self) -> tuple[int, ...]:
+        if self.experts:
+            return (self.experts, len(self.blocks) // self.experts, self.columns)
         return self.matrix_shape[::-1] if self.transposed else self.matrix_shape
 
     def weight(self) -> np.ndarray:
-        """`dequantize` as the model holds it: (i, o) where transposed."""
-        return self.dequantize().T if self.transposed else self.dequantize()
+        """`dequantize` as the model holds it: (i, o) where transposed, a stack of experts."""
+        return self.dequantize().T if self.transposed else self.dequantize().reshape(self.shape)
 
     def dequantize(self) -> np.ndarray:
         """The weights that the blocks stand for. returns: (o, i) float32"""
@@ -96,14 +101,17 @@ class GgmlTensor(StoredTensor):
         return {
             ".weight": self.blocks,
             ".weight_ggml_kind": np.array(profile, np.int32),
-            ".weight_shape": np.array(self.matrix_shape, dtype=np.int64),
+            ".weight_shape": np.array(
+                self.shape if self.experts else self.matrix_shape, dtype=np.int64
+            ),
         }
 
     def formula_bytes(self) -> int:
         """The blocks, their kind, the shape."""
         weights, octets = BLOCK_KINDS[self.kind][1:]
         turned = 4 if self.transposed else 0
-        return self.size // weights * octets + PROFILE_BYTES + turned + SHAPE_BYTES
+        shape = SHAPE_BYTES + (8 if self.experts else 0)
+        return self.size // weights * octets + PROFILE_BYTES + turned + shape
 
     def check(self, name: str) -> None:
         weights, octets = BLOCK_KINDS[self.kind][1:]
@@ -129,7 +137,8 @@ class GgmlTensor(StoredTensor):
     def read(cls, stored: StoredTensors, layer: str, config: Mapping[str, Any]) -> Self:
         blocks, profile, shape = cls.found_parts(stored, layer)
         kinds = {kind.number: name for name, kind in BLOCK_KINDS.items()}
-        known = profile.shape in ((2,), (3,)) and profile[0] == VERSION and shape.shape == (2,)
+        known = profile.shape in ((2,), (3,)) and profile[0] == VERSION
+        known = known and shape.shape in ((2,), (3,)) and int(shape.min()) > 0
         if not known or int(profile[1]) not in kinds:
             raise CallFailure(
                 "bad_input",
@@ -137,14 +146,16 @@ class GgmlTensor(StoredTensor):
                 hint="Read it with the pare that wrote it, or a later one",
             )
         turned = len(profile) == 3 and bool(profile[2])
-        tensor = cls(blocks, kinds[int(profile[1])], int(shape[1]), turned)
-        tensor.check(layer)
-        if len(blocks) != int(shape[0]):
+        *outer, columns = (int(one) for one in shape)
+        experts = outer[0] if len(outer) == 2 else 0
+        tensor = cls(blocks, kinds[int(profile[1])], columns, turned, experts)
+        if len(blocks) != math.prod(outer):
             raise CallFailure(
                 "bad_input",
-                f"Cannot read {layer}: it has {len(blocks)} rows of {int(shape[0])}",
+                f"Cannot read {layer}: it has {len(blocks)} rows of {math.prod(outer)}",
                 hint="The checkpoint is damaged: copy or make it again",
             )
+        tensor.check(layer)
         return tensor
 
     @classmethod

@@ -18,6 +18,7 @@ from pare_backends.checkpoint import GgmlTensor
 from pare_backends.checkpoint.forms.ggml import BLOCK_KINDS
 from pare_backends.failures import CallFailure
 from pare_backends.methods.context import Context
+from pare_backends.models.layout import Stack
 from pare_backends.progress import Report
 from pare_backends.runtimes.registry import writer_of
 
@@ -35,7 +36,7 @@ class Wanted:
     embedding: str  # a kind, mix or floats
     head: str
     kinds: Mapping[str, str]  # of single layers, by name; those of the mix are left out
-    importance: Mapping[str, np.ndarray]  # (in,) float32 by layer; empty: none
+    importance: Mapping[str, np.ndarray]  # (in,) float32 by layer, (experts, in); empty: none
 
 
 @dataclass(frozen=True)
@@ -47,18 +48,23 @@ class FloatFile:
     python: str
     report: Report
     transposed: frozenset[str]  # layers that the checkpoint holds as (in, out)
+    stacks: Mapping[str, Stack]  # layers that hold a block's experts
 
     def in_one_tensor(self, layers: Sequence[str]) -> list[list[str]]:
-        """The layers by the tensors of the file that hold them."""
-        named = {layer: self.layout.name(f"{layer}.weight") for layer in layers}
-        return list(in_one_tensor(named).values())
+        """The layers by the tensors of the file that hold them, each once."""
+        held = in_one_tensor(self.named(layers)).values()
+        return [list(one) for one in dict.fromkeys(tuple(layers) for layers in held)]
+
+    def named(self, layers: Sequence[str]) -> dict[str, list[str]]:
+        """The tensors of the file that hold each layer: more than one where it is several there."""
+        return {layer: self.layout.names(f"{layer}.weight") for layer in layers}
 
     def quantize(self, layers: Sequence[str], wanted: Wanted) -> dict[str, GgmlTensor]:
         """The blocks of these layers; those that llama.cpp left in floats are not among them.
 
         raises: CallFailure "invalid" where llama.cpp refuses, with what it said
         """
-        named = {layer: self.layout.name(f"{layer}.weight") for layer in layers}
+        named = self.named(layers)
         job = {
             "source": str(self.folder / FILE),
             "output": str(self.folder / QUANTIZED),
@@ -66,7 +72,11 @@ class FloatFile:
             "threads": self.report.threads,
             "embedding": number_of(wanted.embedding),
             "head": number_of(wanted.head),
-            "kinds": {named[one]: BLOCK_KINDS[kind].number for one, kind in wanted.kinds.items()},
+            "kinds": {
+                name: BLOCK_KINDS[kind].number
+                for one, kind in wanted.kinds.items()
+                for name in named[one]
+            },
             "importance": importance_file(self.folder, wanted.importance, named),
         }
         (self.folder / "job.json").write_text(json.dumps(job))
@@ -74,7 +84,11 @@ class FloatFile:
             run_program(self.python, self.folder, self.report)
         made = read_blocks(self.folder / QUANTIZED, self.layout, named)
         return {
-            layer: replace(tensor, transposed=layer in self.transposed)
+            layer: replace(
+                tensor,
+                transposed=layer in self.transposed,
+                experts=len(self.stacks.get(layer, ())),
+            )
             for layer, tensor in made.items()
         }
 
@@ -96,8 +110,8 @@ def float_file(context: Context) -> Iterator[FloatFile]:
         config = json.loads((context.parent_dir / "config.json").read_text())
         layout = writer_of("gguf", "gguf_layout").GgufLayout(config)
         writer_of("gguf", "make").write_gguf(context.parent_dir, folder, True, context.report)
-        turned = context.layout.transposed
-        yield FloatFile(folder, layout, context.tool_python, context.report, turned)
+        own = (context.layout.transposed, context.layout.stacks)
+        yield FloatFile(folder, layout, context.tool_python, context.report, *own)
 
 
 def number_of(kind: str) -> int | None:
@@ -108,7 +122,7 @@ def number_of(kind: str) -> int | None:
 
 
 def importance_file(
-    folder: Path, importance: Mapping[str, np.ndarray], named: Mapping[str, str]
+    folder: Path, importance: Mapping[str, np.ndarray], named: Mapping[str, Sequence[str]]
 ) -> str | None:
     """Where the matrix lies, by the tensors' names in the file; None: there is none."""
     if not importance:
@@ -120,17 +134,19 @@ def importance_file(
         if known:
             # An expert that no token was sent to weighs its columns as the others do on average.
             usual = np.mean(known, axis=0)
-            arrays[name] = np.concatenate([importance.get(layer, usual) for layer in layers])
+            every = [importance.get(layer, usual).reshape(-1) for layer in layers]
+            arrays[name] = np.concatenate(every)
     np.savez(path, **arrays)
     return str(path)
 
 
-def in_one_tensor(named: Mapping[str, str]) -> dict[str, list[str]]:
+def in_one_tensor(named: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
     """The layers of each tensor of the file: one, or all experts' in the order of the experts."""
     expert_of = writer_of("gguf", "gguf_layout").expert_of
     found: dict[str, list[str]] = {}
-    for layer, name in named.items():
-        found.setdefault(name, []).append(layer)
+    for layer, names in named.items():
+        for name in names:
+            found.setdefault(name, []).append(layer)
     return {
         name: sorted(layers, key=lambda layer: int(expert_of(f"{layer}.weight")))
         for name, layers in found.items()
@@ -163,22 +179,29 @@ def run_program(python: str, folder: Path, report: Report) -> None:
         raise CallFailure("invalid", f"Cannot quantize by llama.cpp: {said}")
 
 
-def read_blocks(path: Path, layout: Any, named: Mapping[str, str]) -> dict[str, GgmlTensor]:
+def read_blocks(
+    path: Path, layout: Any, named: Mapping[str, Sequence[str]]
+) -> dict[str, GgmlTensor]:
     """The layers of a file that are blocks, their rows in the checkpoint's order."""
     from gguf import GGUFReader
 
     tensors = {one.name: one for one in GGUFReader(path).tensors}
     made = {}
-    for layer, name in named.items():
-        tensor = tensors[name]
-        kind = tensor.tensor_type.name
-        if kind not in BLOCK_KINDS:
+    for layer, names in named.items():
+        held = [tensors[name] for name in names]
+        kinds = {one.tensor_type.name for one in held}
+        kind = kinds.pop()
+        if (
+            kinds or kind not in BLOCK_KINDS
+        ):  # what is several in the file is of one kind, or floats
             continue
-        expert = writer_of("gguf", "gguf_layout").expert_of(f"{layer}.weight")
-        own = tensor.data if expert < 0 else tensor.data[expert]
-        blocks = np.array(own)  # a copy: the file goes
-        order = layout.row_order(f"{layer}.weight", len(blocks))
+        tensor = f"{layer}.weight"
+        expert = writer_of("gguf", "gguf_layout").expert_of(tensor)
+        own = [np.array(one.data if expert < 0 else one.data[expert]) for one in held]  # it goes
+        blocks = layout.joined(tensor, own)
+        blocks = np.ascontiguousarray(blocks.reshape(-1, blocks.shape[-1]))
+        order = layout.row_order(tensor, len(blocks))
         if order is not None:
             blocks = np.ascontiguousarray(blocks[np.argsort(order)])
-        made[layer] = GgmlTensor(blocks, kind, int(tensor.shape[0]))
+        made[layer] = GgmlTensor(blocks, kind, int(held[0].shape[0]))
     return made

@@ -10,7 +10,8 @@ import numpy as np
 from gguf import MODEL_ARCH_NAMES, GGUFWriter, get_tensor_name_map
 
 from pare_backends.failures import CallFailure
-from pare_backends.runtimes.llama_cpp.architectures.known import ARCHITECTURES, why_no_windows
+from pare_backends.runtimes.llama_cpp.architectures.architecture import why_no_windows
+from pare_backends.runtimes.llama_cpp.architectures.known import ARCHITECTURES
 from pare_backends.runtimes.llama_cpp.architectures.mixtures import experts, of_all
 from pare_backends.runtimes.llama_cpp.architectures.own_keys import kinds_of_layers
 from pare_backends.runtimes.llama_cpp.architectures.parts import Parts

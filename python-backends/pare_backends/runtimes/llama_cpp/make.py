@@ -193,7 +193,10 @@ def held(
     held_blocks = None if exact else weights.blocks(name)
     if held_blocks is not None:
         order = layout.row_order(name, len(held_blocks.blocks))
-        return Tensor(held_blocks.kind, _ordered(held_blocks.blocks, order))
+        ordered = _ordered(held_blocks.blocks, order)
+        if held_blocks.experts:
+            ordered = ordered.reshape(held_blocks.experts, -1, ordered.shape[1])
+        return Tensor(held_blocks.kind, ordered)
     if weights.is_packed(name):
         packed = weights.packed(name)
         order = layout.row_order(name, packed.rows)

@@ -1,0 +1,90 @@
+"""What an entry says of an architecture, read from the sources of llama.cpp and transformers.
+
+llama.cpp rotates neighbouring features of a head of some architectures, where transformers rotates
+a feature of its first half with one of its second: rows of the query and key projections are put
+in that order. Gemma's norms multiply by one more than they store, in llama.cpp by what they store.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from gguf import MODEL_ARCH, GGUFWriter
+
+from pare_backends.runtimes.llama_cpp.architectures import own_keys as own
+from pare_backends.runtimes.llama_cpp.architectures.own_keys import Config
+from pare_backends.runtimes.llama_cpp.architectures.parts import Parts
+
+
+def _no_keys(writer: GGUFWriter, config: Config) -> None:
+    pass
+
+
+def _nothing_else(config: Config) -> str | None:
+    return None
+
+
+@dataclass(frozen=True)
+class Architecture:
+    """llama.cpp's way to compute an architecture of transformers."""
+
+    kind: MODEL_ARCH
+    neighbours: bool = False  # whether it rotates neighbouring features
+    ropes: tuple[str, ...] = ("default", "linear")  # types that it computes as transformers does;
+    # none: it rotates nothing
+    activations: tuple[str, ...] = ("silu",)  # names of what it computes, its own first
+    activation_key: str = "hidden_act"  # where a config says it
+    norm_key: str = "rms_norm_eps"  # a config's epsilon of its norms
+    rotated: float = 1.0  # the share of a head that it rotates where a config does not say
+    centred: bool = False  # whether its norms subtract a mean
+    own_keys: Mapping[str, str] = field(default_factory=dict)  # other names for the usual keys
+    turned: tuple[str, ...] = ()  # endings of matrices that lie as (in, out) in the checkpoint
+    stacks: tuple[str, ...] = ()  # endings of tensors that hold all experts of a layer
+    parts: Mapping[str, Parts] = field(default_factory=dict)  # by endings of what is several there
+    fused: str | None = None  # a layer with each key's queries, it and its value behind each other
+    by_layer: Mapping[str, Callable[[GGUFWriter, Sequence[float]], None]] = field(
+        default_factory=dict
+    )  # what writes tensors of one number as a key, by their endings
+    norm_shift: float = 0.0  # what its norms multiply by beyond what they store
+    window_period: int | None = None  # of so many layers the last sees all; None: every layer does
+    kv_heads: Callable[[Config], int | None] = own.kv_heads_said  # of keys; None: as of queries
+    width: Callable[[Config], int] = own.usual_width  # of the features between a block's matrices
+    write_keys: Callable[[GGUFWriter, Config], None] = _no_keys
+    why_not: Callable[[Config], str | None] = _nothing_else  # what it computes otherwise
+
+
+TANH_GELU = ("gelu_pytorch_tanh", "gelu_new", "gelu_fast")
+"""transformers' names of the gelu by a tanh, which llama.cpp reads out of a table of float16."""
+
+
+STRETCHED = ("default", "linear", "yarn")
+ALL_ROPES = (*STRETCHED, "llama3")
+
+
+def why_no_windows(architecture: Architecture, config: Config) -> str | None:
+    """Why llama.cpp would attend to other tokens than the model does; None: to the same."""
+    window = config.get("sliding_window")
+    if not config.get("use_sliding_window", True):
+        window = None
+    period = architecture.window_period
+    longest = int(config.get("max_position_embeddings") or 0)
+    if period is None and window is not None and int(window) >= longest:
+        window = None  # it leaves out no token of any text
+    kinds = config.get("layer_types") or []
+    if period is None:
+        if window is None or (kinds and "sliding_attention" not in kinds):
+            return None
+        return (
+            f"its sliding_window is {window}, llama.cpp's {architecture.kind.name.lower()}"
+            " attends to every token"
+        )
+    if window is None:
+        return f"it has no sliding_window, llama.cpp's {architecture.kind.name.lower()} has one"
+    expected = [
+        "full_attention" if (i + 1) % period == 0 else "sliding_attention"
+        for i in range(int(config["num_hidden_layers"]))
+    ]
+    if kinds and list(kinds) != expected:
+        return f"not every {period}th of its layers, and no other, sees all tokens, as in llama.cpp"
+    return None
