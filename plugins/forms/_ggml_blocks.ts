@@ -9,7 +9,7 @@ const NAMED: readonly (readonly [RegExp, Role])[] = [
   [/(?:qkv_proj|query_key_value|c_attn)$/, "qkv"],
   [/q_proj$/, "q"],
   [/k_proj$/, "k"],
-  [/v_proj$/, "v"],
+  [/(?:v_proj|kv_b_proj)$/, "v"],
   [/(?:o_proj|attn\.out_proj|attn\.c_proj|(?:attn|attention)\.dense)$/, "o"],
   [/(?:gate_up_proj|up_proj|input_linear|w3|fc1|c_fc|dense_h_to_4h)$/, "up"],
   [/(?:gate_proj|w1)$/, "gate"],

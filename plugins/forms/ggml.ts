@@ -63,6 +63,9 @@ export const WRITTEN = [
   "FalconForCausalLM",
   "Jais2ForCausalLM",
   "ApertusForCausalLM",
+  "DeepseekV2ForCausalLM",
+  "DeepseekV3ForCausalLM",
+  "Glm4MoeLiteForCausalLM",
 ];
 
 /** Whether a GGUF file of the model is written. */

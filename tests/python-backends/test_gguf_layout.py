@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from architecture_configs import LATENT, YARN
 from gguf import GGUFWriter
 from runtime_fixtures import folder, random_llama
 
@@ -28,6 +29,11 @@ def gemma(version: int, **changes: Any) -> dict[str, Any]:
 
 def mixture(family: str, **changes: Any) -> dict[str, Any]:
     return {"architectures": [f"{family}MoeForCausalLM"], "num_experts": 4, **changes}
+
+
+def latent(version: int, **changes: Any) -> dict[str, Any]:
+    return {**LATENT, "architectures": [f"DeepseekV{version}ForCausalLM"], "n_shared_experts": 1,
+            **changes}  # fmt: skip
 
 
 def test_layout_refuses_what_llama_cpp_computes_otherwise() -> None:
@@ -93,6 +99,13 @@ def test_layout_refuses_what_llama_cpp_computes_otherwise() -> None:
             "its alibi is true, llama.cpp takes false",
         ),
         (mixture("Glm4", n_group=2), "its n_group is 2, llama.cpp takes 1"),
+        (latent(2, topk_method="group_limited_greedy", n_group=2), "llama.cpp takes greedy"),
+        (latent(3, rope_interleave=False), "its rope_interleave is false, llama.cpp takes true"),
+        (latent(3, num_hidden_layers=27, q_lora_rank=8), "has 27 layers and a q_lora_rank"),
+        (
+            latent(3, rope_parameters={**YARN, "mscale": 1.0, "mscale_all_dim": 0.7}),
+            "its mscale is 1.0 and its mscale_all_dim 0.7",
+        ),
         (mixture("Lfm2", routed_scaling_factor=2.5), "its routed_scaling_factor is 2.5"),
         (mixture("Ernie4_5_", moe_layer_end_index=0), "its layers behind 0 are no mixture"),
         (
@@ -148,7 +161,7 @@ def test_configs_as_the_hub_has_them_are_read() -> None:
         "n_positions": 256, "n_inner": None, "vocab_size": 320, "activation_function": "gelu_new",
     }  # fmt: skip
     layout = GgufLayout(gpt2)
-    assert (layout.head_dim, layout.layers, layout.notes) == (16, 3, [])
+    assert (layout.widths.key, layout.layers, layout.notes) == (16, 3, [])
     names = ("h.2.attn.c_attn.weight", "transformer.h.2.attn.c_attn.weight")
     assert {layout.name(name) for name in names} == {"blk.2.attn_qkv.weight"}
     lfm2 = {

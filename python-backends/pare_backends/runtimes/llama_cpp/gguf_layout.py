@@ -74,9 +74,10 @@ class GgufLayout:
         self.layers = int(config["num_hidden_layers"])
         self.heads = int(config["num_attention_heads"])
         self.kv_heads = int(self._architecture.kv_heads(config) or self.heads)
-        self.head_dim = int(config.get("head_dim") or config["hidden_size"] // self.heads)
-        ropes = self._architecture.ropes
-        self.rope = Rope(config, self.head_dim, self._architecture.rotated) if ropes else None
+        self.widths = self._architecture.head_widths(config)
+        ropes, share = self._architecture.ropes, self._architecture.rotated
+        scales = self._architecture.scales_queries
+        self.rope = Rope(config, self.widths.rotated, share, scales) if ropes else None
         """None: its positions are learned, or told by a bias of attention."""
         other = None if self.rope is None else self.rope.why_not(ropes)
         if other is not None:
@@ -198,8 +199,8 @@ class GgufLayout:
         writer.add_block_count(self.layers)
         writer.add_head_count(self.heads)
         writer.add_head_count_kv(self._kv_heads_by_layer())
-        writer.add_key_length(self.head_dim)
-        writer.add_value_length(self.head_dim)
+        writer.add_key_length(self.widths.key)
+        writer.add_value_length(self.widths.value)
         epsilon = float(config.get(self._architecture.norm_key, USUAL_EPSILON))
         if self._architecture.centred:
             writer.add_layer_norm_eps(epsilon)

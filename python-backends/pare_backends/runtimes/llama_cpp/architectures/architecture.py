@@ -26,6 +26,21 @@ def _nothing_else(config: Config) -> str | None:
 
 
 @dataclass(frozen=True)
+class HeadWidths:
+    """Features of a head."""
+
+    key: int
+    value: int
+    rotated: int  # at most; a share of them may be
+
+
+def usual_widths(config: Config) -> HeadWidths:
+    heads = int(config["num_attention_heads"])
+    width = int(config.get("head_dim") or config["hidden_size"] // heads)
+    return HeadWidths(width, width, width)
+
+
+@dataclass(frozen=True)
 class Architecture:
     """llama.cpp's way to compute an architecture of transformers."""
 
@@ -46,6 +61,8 @@ class Architecture:
     by_layer: Mapping[str, Callable[[GGUFWriter, Sequence[float]], None]] = field(
         default_factory=dict
     )  # what writes tensors of one number as a key, by their endings
+    scales_queries: bool = False  # whether yarn's factor multiplies queries, as in DeepSeek
+    head_widths: Callable[[Config], HeadWidths] = usual_widths
     norm_shift: float = 0.0  # what its norms multiply by beyond what they store
     window_period: int | None = None  # of so many layers the last sees all; None: every layer does
     kv_heads: Callable[[Config], int | None] = own.kv_heads_said  # of keys; None: as of queries

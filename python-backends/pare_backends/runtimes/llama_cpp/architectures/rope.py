@@ -20,10 +20,17 @@ class Rope:
     """The rotation of a model, wherever a version of transformers wrote it.
 
     config: the checkpoint's config.json; head_dim: features of a head; usual_share: of them that
-    its architecture rotates where the config does not say
+    its architecture rotates where the config does not say; scales_queries: whether yarn's factor
+    multiplies queries besides
     """
 
-    def __init__(self, config: Mapping[str, Any], head_dim: int, usual_share: float) -> None:
+    def __init__(
+        self,
+        config: Mapping[str, Any],
+        head_dim: int,
+        usual_share: float,
+        scales_queries: bool = False,
+    ) -> None:
         said = dict(config.get("rope_parameters") or config.get("rope_scaling") or {})
         # Some have one for each kind of layer: those of windows have a key of their own.
         said = dict(said.get("full_attention") or said)
@@ -34,6 +41,7 @@ class Rope:
         share = usual_share if share is None else float(share)
         self.dimensions = int(share * head_dim if whole is None else whole)
         self._said = said
+        self._scales_queries = scales_queries
         self._longest = int(config.get("max_position_embeddings") or 0)
         first = said.get("original_max_position_embeddings") or config.get(
             "original_max_position_embeddings"
@@ -49,6 +57,13 @@ class Rope:
             return f"its rope_type is {self.kind}, not one of {', '.join(kinds)}"
         if self.kind == "dynamic" and not self._said.get("alpha"):
             return "its dynamic rope has no alpha, llama.cpp's base is the same for every length"
+        if self.kind == "yarn" and self._scales_queries:
+            scale, of_all = (self._said.get(name) for name in ("mscale", "mscale_all_dim"))
+            if not of_all or scale != of_all or self._said.get("attention_factor") is not None:
+                return (
+                    f"its mscale is {scale} and its mscale_all_dim {of_all}, llama.cpp takes two"
+                    " that are alike"
+                )
         if self.kind == "longrope":
             for name in ("short_factor", "long_factor"):
                 count = len(self._said.get(name) or ())
@@ -105,8 +120,13 @@ class Rope:
             writer.add_rope_scaling_type(RopeScalingType.YARN)
             writer.add_rope_scaling_factor(stretch)
             writer.add_rope_scaling_orig_ctx_len(self._first)
-            # llama.cpp multiplies by the usual one by itself.
-            writer.add_rope_scaling_attn_factors(self._attention_factor() / _grown(stretch, 1.0))
+            if self._scales_queries:
+                # llama.cpp takes a tenth of it.
+                writer.add_rope_scaling_yarn_log_mul(0.1 * float(self._said["mscale_all_dim"]))
+            else:
+                # llama.cpp multiplies by the usual one by itself.
+                factor = self._attention_factor() / _grown(stretch, 1.0)
+                writer.add_rope_scaling_attn_factors(factor)
             writer.add_rope_scaling_yarn_beta_fast(float(self._said.get("beta_fast") or 32))
             writer.add_rope_scaling_yarn_beta_slow(float(self._said.get("beta_slow") or 1))
 

@@ -1,0 +1,108 @@
+"""Architectures whose keys and values come out of a vector of few features (DeepSeek's MLA).
+
+llama.cpp computes them in two ways. Written is the one that multiplies by the checkpoint's own
+matrix (`kv_b_proj`), which can be blocks as any other; its cache holds whole keys and values.
+"""
+
+from __future__ import annotations
+
+from gguf import MODEL_ARCH, GGUFWriter
+
+from pare_backends.runtimes.llama_cpp.architectures import mixtures
+from pare_backends.runtimes.llama_cpp.architectures import own_keys as own
+from pare_backends.runtimes.llama_cpp.architectures.architecture import Architecture, HeadWidths
+from pare_backends.runtimes.llama_cpp.architectures.own_keys import Config
+
+LITE = (26, 27)
+"""llama.cpp takes models of so many layers for ones whose queries come out of a token itself."""
+
+
+def latent_widths(config: Config) -> HeadWidths:
+    rotated = int(config["qk_rope_head_dim"])
+    return HeadWidths(int(config["qk_nope_head_dim"]) + rotated, int(config["v_head_dim"]), rotated)
+
+
+def latent_keys(writer: GGUFWriter, config: Config) -> None:
+    writer.add_q_lora_rank(int(config.get("q_lora_rank") or 0))
+    writer.add_kv_lora_rank(int(config["kv_lora_rank"]))
+
+
+def softmax_keys(writer: GGUFWriter, config: Config) -> None:
+    latent_keys(writer, config)
+    mixtures.mixture_keys(writer, config)
+    writer.add_expert_shared_count(int(config["n_shared_experts"]))
+    writer.add_expert_weights_scale(float(config.get("routed_scaling_factor") or 1.0))
+
+
+def sigmoid_keys(writer: GGUFWriter, config: Config) -> None:
+    latent_keys(writer, config)
+    mixtures.sigmoid_keys(writer, config)
+    if int(config.get("n_group") or 1) > 1:
+        writer.add_expert_group_count(int(config["n_group"]))
+        writer.add_expert_group_used_count(int(config["topk_group"]))
+
+
+def latent_why_not(config: Config) -> str | None:
+    layers = int(config["num_hidden_layers"])
+    if layers in LITE and config.get("q_lora_rank"):
+        return f"it has {layers} layers and a q_lora_rank, which llama.cpp does not read of those"
+    if config.get("n_routed_experts") is None or not config.get("n_shared_experts"):
+        return "it has no n_routed_experts or no n_shared_experts, llama.cpp takes both"
+    return own.takes(attention_bias=False, mlp_bias=False, rope_interleave=True)(config)
+
+
+def greedy_why_not(config: Config) -> str | None:
+    """Of the second DeepSeek, which goes by a group's best expert, llama.cpp by the two best."""
+    if config.get("topk_method", "greedy") != "greedy" and int(config.get("n_group") or 1) > 1:
+        return f"its topk_method is {config['topk_method']}, llama.cpp takes greedy"
+    return None
+
+
+def dense_first(config: Config) -> str | None:
+    """That no layer behind the first mixture is dense, where a config says each one's kind."""
+    kinds = config.get("mlp_layer_types")
+    dense = int(config.get("first_k_dense_replace") or 0)
+    if kinds and list(kinds) != ["dense"] * dense + ["sparse"] * (len(kinds) - dense):
+        return "its mlp_layer_types are not dense at first and then sparse, as llama.cpp takes"
+    return None
+
+
+def _as_counted(config: Config) -> Config:
+    """GLM says the kinds of its layers where DeepSeek counts the dense ones."""
+    kinds = config.get("mlp_layer_types") or ["dense"]
+    return {"first_k_dense_replace": list(kinds).count("dense"), **config}
+
+
+def glm_keys(writer: GGUFWriter, config: Config) -> None:
+    sigmoid_keys(writer, _as_counted(config))
+
+
+LATENT = {
+    "DeepseekV2ForCausalLM": Architecture(
+        MODEL_ARCH.DEEPSEEK2,
+        ropes=("default", "yarn"),
+        scales_queries=True,
+        head_widths=latent_widths,
+        own_keys={"num_experts": "n_routed_experts"},
+        write_keys=softmax_keys,
+        why_not=own.first_of(latent_why_not, greedy_why_not),
+    ),
+    "DeepseekV3ForCausalLM": Architecture(
+        MODEL_ARCH.DEEPSEEK2,
+        ropes=("default", "yarn"),
+        scales_queries=True,
+        head_widths=latent_widths,
+        own_keys={"num_experts": "n_routed_experts"},
+        write_keys=sigmoid_keys,
+        why_not=latent_why_not,
+    ),
+    "Glm4MoeLiteForCausalLM": Architecture(
+        MODEL_ARCH.DEEPSEEK2,
+        ropes=("default", "yarn"),
+        scales_queries=True,
+        head_widths=latent_widths,
+        own_keys={"num_experts": "n_routed_experts"},
+        write_keys=glm_keys,
+        why_not=own.first_of(latent_why_not, lambda config: dense_first(_as_counted(config))),
+    ),
+}

@@ -1,0 +1,186 @@
+"""Settings of small random models, by architecture."""
+
+from __future__ import annotations
+
+from typing import Any
+
+HALF_ROTATED = {"rope_type": "default", "rope_theta": 5e3, "partial_rotary_factor": 0.5}
+YARN = {
+    "rope_type": "yarn", "rope_theta": 1e4, "factor": 4.0, "beta_fast": 32.0, "beta_slow": 1.0,
+    "original_max_position_embeddings": 64,
+}  # fmt: skip
+LATENT: dict[str, Any] = {
+    "q_lora_rank": 32, "kv_lora_rank": 32, "qk_nope_head_dim": 16, "qk_rope_head_dim": 8,
+    "v_head_dim": 32, "num_key_value_heads": 4, "n_routed_experts": 4, "num_experts_per_tok": 2,
+    "moe_intermediate_size": 64, "first_k_dense_replace": 1, "pad_token_id": 0, "n_group": 1,
+    "topk_group": 1, "head_dim": 8,
+}  # fmt: skip
+OTHERWISE: dict[str, dict[str, Any]] = {
+    # Wider than their share of a token: 128, which transformers' GGUF reader takes.
+    "Qwen3ForCausalLM": {"head_dim": 128},
+    "GraniteForCausalLM": {
+        "attention_multiplier": 0.3, "embedding_multiplier": 2.5, "residual_multiplier": 0.7,
+        "logits_scaling": 1.5, "attention_bias": True,
+    },
+    "Gemma2ForCausalLM": {
+        "num_hidden_layers": 3, "sliding_window": 8, "query_pre_attn_scalar": 16,
+        # transformers leaves the first out where attention is sdpa: 20 is hardly reached here.
+        "attn_logit_softcapping": 20.0, "final_logit_softcapping": 4.0,
+        "tie_word_embeddings": True,
+    },
+    "Gemma3ForCausalLM": {
+        "num_hidden_layers": 7, "sliding_window": 8, "query_pre_attn_scalar": 16,
+        "rope_parameters": {
+            "full_attention": {"rope_type": "linear", "factor": 4.0, "rope_theta": 5e4},
+            "sliding_attention": {"rope_type": "default", "rope_theta": 2e3},
+        },
+    },
+    "SmolLM3ForCausalLM": {"num_hidden_layers": 5, "pad_token_id": 0},
+    "Phi3ForCausalLM": {
+        "pad_token_id": 0, "sliding_window": 256, "original_max_position_embeddings": 32,
+        "rope_parameters": {
+            "rope_type": "longrope", "rope_theta": 1e4, "partial_rotary_factor": 0.5,
+            "short_factor": [1.0, 1.1, 1.2, 1.3], "long_factor": [1.0, 2.0, 5.0, 8.0],
+            "original_max_position_embeddings": 32,
+        },
+    },
+    "GemmaForCausalLM": {"hidden_act": "gelu_pytorch_tanh", "tie_word_embeddings": True},
+    "GPT2LMHeadModel": {
+        "n_embd": 64, "n_layer": 2, "n_head": 4, "n_positions": 256, "tie_word_embeddings": True,
+        "num_key_value_heads": 4,
+    },
+    "GPTNeoXForCausalLM": {
+        "use_parallel_residual": False, "hidden_act": "gelu_new", "num_key_value_heads": 4,
+        "rope_parameters": HALF_ROTATED,
+    },
+    "Starcoder2ForCausalLM": {"use_bias": True},
+    "StableLmForCausalLM": {
+        "use_qkv_bias": True, "use_parallel_residual": False,
+        "rope_parameters": HALF_ROTATED,
+    },
+    "PhiForCausalLM": {"rope_parameters": HALF_ROTATED},
+    "CohereForCausalLM": {"tie_word_embeddings": True, "logit_scale": 0.25},
+    "BloomForCausalLM": {
+        "n_layer": 2, "n_head": 4, "num_key_value_heads": 4, "tie_word_embeddings": True,
+        "intermediate_size": 256,
+    },
+    "NemotronForCausalLM": {"rope_parameters": HALF_ROTATED},
+    "SeedOssForCausalLM": {
+        "attention_bias": True,
+        "rope_parameters": {
+            "rope_type": "yarn", "rope_theta": 1e4, "factor": 4.0,
+            "original_max_position_embeddings": 64, "beta_fast": 16.0,
+        },
+    },
+    "OlmoForCausalLM": {"pad_token_id": 0, "clip_qkv": 2.0},
+    "MixtralForCausalLM": {"num_local_experts": 4, "num_experts_per_tok": 2},
+    "Qwen2MoeForCausalLM": {
+        "num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 64,
+        "shared_expert_intermediate_size": 96,
+    },
+    "Qwen3MoeForCausalLM": {
+        "num_experts": 4, "num_experts_per_tok": 3, "moe_intermediate_size": 64,
+        "norm_topk_prob": True,
+    },
+    "OlmoeForCausalLM": {
+        "num_experts": 4, "num_experts_per_tok": 2, "pad_token_id": 0, "num_key_value_heads": 4,
+    },
+    "Olmo3ForCausalLM": {
+        "num_hidden_layers": 5, "sliding_window": 8, "pad_token_id": 0,
+        "rope_parameters": {
+            "sliding_attention": {"rope_type": "default", "rope_theta": 2e3},
+            "full_attention": {
+                "rope_type": "yarn", "factor": 8.0, "rope_theta": 2e3,
+                "original_max_position_embeddings": 32, "attention_factor": 1.3,
+            },
+        },
+    },
+    "Cohere2ForCausalLM": {
+        "num_hidden_layers": 5, "sliding_window": 8, "logit_scale": 0.25, "pad_token_id": 0,
+        "tie_word_embeddings": True,
+    },
+    "GlmForCausalLM": {"attention_bias": True, "pad_token_id": 0},
+    "Glm4ForCausalLM": {"attention_bias": True, "pad_token_id": 0, "head_dim": 32},
+    "Exaone4ForCausalLM": {
+        "layer_types": ["full_attention"] * 2,
+        "rope_parameters": {
+            "rope_type": "llama3", "rope_theta": 1e4, "factor": 16.0, "low_freq_factor": 1.0,
+            "high_freq_factor": 4.0, "original_max_position_embeddings": 64,
+        },
+    },
+    "HunYuanDenseV1ForCausalLM": {
+        "pad_token_id": 0,
+        "rope_parameters": {
+            "rope_type": "dynamic", "rope_theta": 1e4, "alpha": 1000.0, "factor": 1.0,
+        },
+    },
+    "GPTBigCodeForCausalLM": {
+        "n_embd": 64, "n_layer": 2, "n_head": 4, "n_positions": 256, "tie_word_embeddings": True,
+        "num_key_value_heads": 1,
+    },
+    "Lfm2ForCausalLM": {
+        "layer_types": ["conv", "full_attention", "conv"], "num_hidden_layers": 3,
+        "block_multiple_of": 32, "pad_token_id": 0, "tie_word_embeddings": True,
+    },
+    "Glm4MoeForCausalLM": {
+        "n_routed_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 64,
+        "n_shared_experts": 2, "routed_scaling_factor": 1.7, "use_qk_norm": True,
+        "attention_bias": True, "pad_token_id": 0, "first_k_dense_replace": 1,
+    },
+    "Ernie4_5_MoeForCausalLM": {
+        "moe_num_experts": 4, "moe_k": 2, "moe_intermediate_size": 64,
+        "moe_num_shared_experts": 2, "moe_layer_start_index": 1, "pad_token_id": 0,
+    },
+    "Lfm2MoeForCausalLM": {
+        "layer_types": ["conv", "full_attention", "conv"], "num_hidden_layers": 3,
+        "num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 64,
+        "num_dense_layers": 1, "pad_token_id": 0, "tie_word_embeddings": True,
+    },
+    "HunYuanMoEV1ForCausalLM": {"num_experts": 4, "moe_topk": [2, 2], "pad_token_id": 0},
+    "Dots1ForCausalLM": {
+        "n_routed_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 64,
+        "n_shared_experts": 1, "routed_scaling_factor": 2.5, "norm_topk_prob": False,
+        "first_k_dense_replace": 1, "num_key_value_heads": 4, "pad_token_id": 0, "n_group": 1,
+        "topk_group": 1,
+    },
+    "MiniMaxM2ForCausalLM": {
+        "num_local_experts": 4, "num_experts_per_tok": 2, "pad_token_id": 0,
+        "rope_parameters": HALF_ROTATED,
+    },
+    "GraniteMoeForCausalLM": {
+        "num_local_experts": 4, "num_experts_per_tok": 2, "attention_multiplier": 0.3,
+        "embedding_multiplier": 2.5, "residual_multiplier": 0.7, "logits_scaling": 1.5,
+    },
+    "GraniteMoeSharedForCausalLM": {
+        "num_local_experts": 4, "attention_multiplier": 0.3, "shared_intermediate_size": 128,
+    },
+    "GptOssForCausalLM": {
+        "num_hidden_layers": 3, "sliding_window": 8, "num_local_experts": 4,
+        "num_experts_per_tok": 2, "pad_token_id": 0,
+        "rope_parameters": {
+            "rope_type": "yarn", "rope_theta": 15e4, "factor": 32.0, "beta_fast": 32.0,
+            "beta_slow": 1.0, "truncate": True, "original_max_position_embeddings": 64,
+        },
+    },
+    "FalconForCausalLM": {
+        "new_decoder_architecture": True, "num_kv_heads": 2, "ffn_hidden_size": 96,
+        "activation": "gelu_new",
+    },
+    "Jais2ForCausalLM": {"pad_token_id": 0},
+    "ApertusForCausalLM": {
+        "rope_parameters": {
+            "rope_type": "llama3", "rope_theta": 1e4, "factor": 8.0, "low_freq_factor": 1.0,
+            "high_freq_factor": 4.0, "original_max_position_embeddings": 64,
+        },
+    },
+    "DeepseekV2ForCausalLM": {
+        **LATENT, "q_lora_rank": None, "n_shared_experts": 2, "routed_scaling_factor": 1.7,
+        "rope_parameters": {**YARN, "mscale": 0.707, "mscale_all_dim": 0.707},
+    },
+    "DeepseekV3ForCausalLM": {
+        **LATENT, "num_hidden_layers": 3, "n_routed_experts": 8, "n_group": 4, "topk_group": 2,
+        "n_shared_experts": 1, "rope_parameters": {**YARN, "mscale": 1.0, "mscale_all_dim": 1.0},
+    },
+    "Glm4MoeLiteForCausalLM": {**LATENT, "n_shared_experts": 1, "routed_scaling_factor": 1.8},
+}  # fmt: skip
+"""What these have that no other architecture has, and no default leaves idle."""
