@@ -42,6 +42,8 @@ const RAISED = { o: { kind: "Q5_K" } } as const;
 const EIGHT_EXPERTS = 8;
 /** Whose output of attention has the mix's own kind, but of one mix. */
 const FALCON = "FalconForCausalLM";
+/** Whose files give every block heads, those too that hold a state in their place. */
+const SAME_HEADS = ["Qwen3NextForCausalLM"];
 
 const MIXES = {
   Q2_K_S: { kind: "Q2_K", roles: { down: firstEighth("Q4_K") }, shared: "Q4_K" },
@@ -236,9 +238,9 @@ export function linearKinds(
   const tensors = blockTensors(facts) ?? [asOne(facts)];
   const first = importance ? mix.weighted : mix.unweighted;
   const eight = expertCount(tensors) === EIGHT_EXPERTS;
-  // Values are counted where there are some; a first block without attention has no heads to share.
+  // Values are counted where there are some; of a first block without heads none are shared.
   const valued = blocksOf(tensors, ["v", "qkv"]);
-  const shares = valued[0] === 0 && heads / kv_heads >= 4;
+  const shares = (valued[0] === 0 || SAME_HEADS.includes(architecture)) && heads / kv_heads >= 4;
   const given = (role: Role): Given => {
     if (architecture === FALCON && (role === "o" || mix.falcon?.[role] !== undefined)) {
       return mix.falcon?.[role] ?? {};

@@ -66,6 +66,9 @@ export const WRITTEN = [
   "DeepseekV2ForCausalLM",
   "DeepseekV3ForCausalLM",
   "Glm4MoeLiteForCausalLM",
+  "Qwen3NextForCausalLM",
+  "Qwen3_5ForCausalLM",
+  "Qwen3_5MoeForCausalLM",
 ];
 
 /** Whether a GGUF file of the model is written. */

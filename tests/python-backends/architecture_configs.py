@@ -15,6 +15,15 @@ LATENT: dict[str, Any] = {
     "moe_intermediate_size": 64, "first_k_dense_replace": 1, "pad_token_id": 0, "n_group": 1,
     "topk_group": 1, "head_dim": 8,
 }  # fmt: skip
+DELTA: dict[str, Any] = {
+    "num_hidden_layers": 3, "linear_conv_kernel_dim": 4, "linear_key_head_dim": 32,
+    "linear_value_head_dim": 32, "linear_num_key_heads": 2, "linear_num_value_heads": 2,
+    "pad_token_id": 0, "layer_types": ["linear_attention", "linear_attention", "full_attention"],
+}  # fmt: skip
+SHARED: dict[str, Any] = {
+    "num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 64,
+    "shared_expert_intermediate_size": 96,
+}  # fmt: skip
 OTHERWISE: dict[str, dict[str, Any]] = {
     # Wider than their share of a token: 128, which transformers' GGUF reader takes.
     "Qwen3ForCausalLM": {"head_dim": 128},
@@ -180,6 +189,17 @@ OTHERWISE: dict[str, dict[str, Any]] = {
     "DeepseekV3ForCausalLM": {
         **LATENT, "num_hidden_layers": 3, "n_routed_experts": 8, "n_group": 4, "topk_group": 2,
         "n_shared_experts": 1, "rope_parameters": {**YARN, "mscale": 1.0, "mscale_all_dim": 1.0},
+    },
+    "Qwen3NextForCausalLM": {
+        **DELTA, **SHARED, "linear_num_value_heads": 4,
+        "rope_parameters": HALF_ROTATED,
+    },
+    "Qwen3_5ForCausalLM": {
+        **DELTA, "num_hidden_layers": 6, "layer_types": DELTA["layer_types"] * 2,
+        "rope_parameters": HALF_ROTATED,
+    },
+    "Qwen3_5MoeForCausalLM": {
+        **DELTA, **SHARED, "rope_parameters": HALF_ROTATED,
     },
     "Glm4MoeLiteForCausalLM": {**LATENT, "n_shared_experts": 1, "routed_scaling_factor": 1.8},
 }  # fmt: skip

@@ -70,6 +70,11 @@ PACKED = (
 """Endings of linear layers, but for GPT-2's c_attn: floats that lie turned."""
 
 
+OF_TEXT = ("Gemma3", "Gemma4", "Qwen3_5")
+ADD_ONE = ("Gemma", "Qwen3Next", "Qwen3_5")
+"""Whose norms multiply by one more than they store."""
+
+
 @functools.cache
 def four_bit_model(architecture: str) -> Path:
     """A 4-bit artifact of random weights, norms and biases, whose head is not the embedding but
@@ -86,12 +91,15 @@ def four_bit_model(architecture: str) -> Path:
     asked |= OTHERWISE.get(architecture, {})
     if own == "FalconConfig":
         del asked["head_dim"]  # which it computes
-    config = getattr(transformers, {"Gemma3Config": "Gemma3TextConfig"}.get(own, own))(**asked)
+    if own.startswith(OF_TEXT):  # others hold pictures too
+        own = own.replace("Config", "TextConfig")
+    config = getattr(transformers, own)(**asked)
     torch.manual_seed(1)
     model = getattr(transformers, architecture)(config)
-    middle = 0.0 if architecture.startswith("Gemma") else 1.0  # they add one
     with torch.no_grad():
         for name, parameter in model.named_parameters():
+            added = architecture.startswith(ADD_ONE) and "linear_attn.norm" not in name
+            middle = 0.0 if added else 1.0
             parameter.normal_(middle, 0.1) if "norm" in name else parameter.normal_(0.0, 0.08)
         for name, buffer in model.named_buffers():
             if name.endswith("_bias"):  # by which experts are chosen

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from architecture_configs import LATENT, YARN
+from architecture_configs import DELTA, LATENT, YARN
 from gguf import GGUFWriter
 from runtime_fixtures import folder, random_llama
 
@@ -34,6 +34,10 @@ def mixture(family: str, **changes: Any) -> dict[str, Any]:
 def latent(version: int, **changes: Any) -> dict[str, Any]:
     return {**LATENT, "architectures": [f"DeepseekV{version}ForCausalLM"], "n_shared_experts": 1,
             **changes}  # fmt: skip
+
+
+def delta(**changes: Any) -> dict[str, Any]:
+    return {**DELTA, "num_hidden_layers": 2, "architectures": ["Qwen3_5ForCausalLM"], **changes}
 
 
 def test_layout_refuses_what_llama_cpp_computes_otherwise() -> None:
@@ -106,6 +110,12 @@ def test_layout_refuses_what_llama_cpp_computes_otherwise() -> None:
             latent(3, rope_parameters={**YARN, "mscale": 1.0, "mscale_all_dim": 0.7}),
             "its mscale is 1.0 and its mscale_all_dim 0.7",
         ),
+        (delta(linear_num_value_heads=4), "its 4 linear_num_value_heads share 2 keys"),
+        (delta(linear_value_head_dim=64), "linear_key_head_dim is 32 and its linear_value_head"),
+        (
+            delta(layer_types=["full_attention", "linear_attention"]),
+            "not every 1th of its layers, and no other, attends to all tokens",
+        ),
         (mixture("Lfm2", routed_scaling_factor=2.5), "its routed_scaling_factor is 2.5"),
         (mixture("Ernie4_5_", moe_layer_end_index=0), "its layers behind 0 are no mixture"),
         (
@@ -131,6 +141,7 @@ def test_layers_behind_the_last_are_left_out() -> None:
         ("model.layers.1.mlp.gate.weight", False),
         ("model.layers.2.enorm.weight", True),
         ("model.mtp_block.0.mlp.up_proj.weight", True),
+        ("mtp.layers.0.mlp.up_proj.weight", True),
     ):
         assert layout.is_left_out(name) is left_out
 

@@ -24,7 +24,7 @@ LAYER = re.compile(r"\blayers\.(\d+)\.")
 IN_FLOAT32 = (
     "block_sparse_moe.gate.weight", "mlp.gate.weight", "shared_expert_gate.weight", "wpe.weight",
     "conv.conv.weight", "feed_forward.gate.weight", "mlp.gate.wg.weight",
-    "mlp.router.weight", "router.layer.weight", "_proj_bias",
+    "mlp.router.weight", "router.layer.weight", "_proj_bias", "conv1d.weight",
 )  # fmt: skip
 """Endings of what chooses experts, of positions and of convolutions: they lie in float32."""
 USUAL_EPSILON = 1e-5
@@ -35,6 +35,7 @@ NOT_STORED = ("rotary_emb.inv_freq", ".attn.bias", ".attn.masked_bias", "attenti
 """Endings of tensors that older files hold and nobody needs."""
 ENDINGS = {
     "e_score_correction_bias": "e_score_correction.bias", "expert_bias": "expert_bias.bias",
+    ".dt_bias": ".dt_proj.bias",
     "experts.down_proj": "experts.down_proj.weight", ".sinks": ".sinks.weight",
     "experts.down_proj_bias": "experts.down_proj.bias",
     "forward.experts.w1.weight": "forward.experts.gate_proj.weight",
@@ -107,7 +108,12 @@ class GgufLayout:
         last, which guess a further token, and what `write_numbers` writes."""
         beyond = layer_of(tensor) >= self.layers
         said = tuple(self._architecture.by_layer)
-        return beyond or tensor.endswith((*NOT_STORED, *said)) or ".mtp_" in tensor
+        return (
+            beyond
+            or tensor.endswith((*NOT_STORED, *said))
+            or ".mtp_" in tensor
+            or tensor.startswith("mtp.")
+        )
 
     def write_numbers(self, writer: GGUFWriter, tensors: StoredWeights) -> None:
         """What the model holds as tensors of one number, and llama.cpp as keys."""
@@ -163,7 +169,15 @@ class GgufLayout:
     def norm_shift(self, tensor: str) -> float:
         """What is added to a tensor's values: not 0 for norms that multiply by more than they
         store."""
-        return self._architecture.norm_shift if tensor.endswith("norm.weight") else 0.0
+        shifted = tensor.endswith("norm.weight")
+        shifted = shifted and not tensor.endswith(self._architecture.unshifted)
+        return self._architecture.norm_shift if shifted else 0.0
+
+    def as_computed(self, tensor: str, values: np.ndarray) -> np.ndarray:
+        """What llama.cpp computes with where a checkpoint has, say, its logarithm."""
+        found = (by for ending, by in self._architecture.values.items() if tensor.endswith(ending))
+        by = next(found, None)
+        return values if by is None else by(values)
 
     def is_turned(self, tensor: str) -> bool:
         """Whether the checkpoint holds it as (in, out)."""

@@ -218,6 +218,7 @@ def held(
         values = values.reshape(len(values), -1)
     if name.endswith("correction_bias"):  # of experts, which some hold as one row
         values = values.reshape(-1)
+    values = layout.as_computed(name, values)
     values = _ordered(values, layout.row_order(name, len(values)))
     # A router's rows are few and choose: llama.cpp's own converter leaves them in float32.
     if exact or values.ndim == 1 or precision == "f32" or name.endswith(IN_FLOAT32):

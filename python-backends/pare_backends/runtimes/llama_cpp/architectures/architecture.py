@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
 from gguf import MODEL_ARCH, GGUFWriter
 
 from pare_backends.runtimes.llama_cpp.architectures import own_keys as own
@@ -64,6 +65,11 @@ class Architecture:
     scales_queries: bool = False  # whether yarn's factor multiplies queries, as in DeepSeek
     head_widths: Callable[[Config], HeadWidths] = usual_widths
     norm_shift: float = 0.0  # what its norms multiply by beyond what they store
+    unshifted: tuple[
+        str, ...
+    ] = ()  # endings of norms that multiply by what they store all the same
+    values: Mapping[str, Callable[[np.ndarray], np.ndarray]] = field(default_factory=dict)
+    # by endings of tensors that llama.cpp has as what they give
     window_period: int | None = None  # of so many layers the last sees all; None: every layer does
     kv_heads: Callable[[Config], int | None] = own.kv_heads_said  # of keys; None: as of queries
     width: Callable[[Config], int] = own.usual_width  # of the features between a block's matrices
