@@ -69,6 +69,7 @@ export const WRITTEN = [
   "Qwen3NextForCausalLM",
   "Qwen3_5ForCausalLM",
   "Qwen3_5MoeForCausalLM",
+  "GraniteMoeHybridForCausalLM",
 ];
 
 /** Whether a GGUF file of the model is written. */

@@ -24,6 +24,10 @@ SHARED: dict[str, Any] = {
     "num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 64,
     "shared_expert_intermediate_size": 96,
 }  # fmt: skip
+MAMBA: dict[str, Any] = {
+    "num_hidden_layers": 3, "layer_types": ["mamba", "attention", "mamba"], "mamba_n_heads": 4,
+    "mamba_d_head": 32, "mamba_d_state": 16, "mamba_n_groups": 1, "mamba_d_conv": 4,
+}  # fmt: skip
 OTHERWISE: dict[str, dict[str, Any]] = {
     # Wider than their share of a token: 128, which transformers' GGUF reader takes.
     "Qwen3ForCausalLM": {"head_dim": 128},
@@ -201,6 +205,22 @@ OTHERWISE: dict[str, dict[str, Any]] = {
     "Qwen3_5MoeForCausalLM": {
         **DELTA, **SHARED, "rope_parameters": HALF_ROTATED,
     },
+    "GraniteMoeHybridForCausalLM": {
+        **MAMBA, "num_local_experts": 4, "num_experts_per_tok": 2, "attention_multiplier": 0.3,
+        "embedding_multiplier": 2.5, "residual_multiplier": 0.7, "logits_scaling": 1.5,
+        "shared_intermediate_size": 128,
+    },
     "Glm4MoeLiteForCausalLM": {**LATENT, "n_shared_experts": 1, "routed_scaling_factor": 1.8},
 }  # fmt: skip
 """What these have that no other architecture has, and no default leaves idle."""
+
+ATTENDS = {"layer_types": ["attention"] * 3, "position_embedding_type": "rope"}
+VARIANTS: dict[str, dict[str, dict[str, Any]]] = {
+    "GraniteMoeHybridForCausalLM": {
+        "-dense": {"num_local_experts": 0},
+        "-rotating": {"position_embedding_type": "rope"},
+        "-attending": ATTENDS,
+        "-plain": {**ATTENDS, "num_local_experts": 0},
+    },
+}
+"""Settings by which llama.cpp has another architecture for one."""

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from architecture_configs import OTHERWISE
+from architecture_configs import OTHERWISE, VARIANTS
 
 import pare_backends
 from pare_backends.calls import prove_runtime
@@ -76,9 +76,9 @@ ADD_ONE = ("Gemma", "Qwen3Next", "Qwen3_5")
 
 
 @functools.cache
-def four_bit_model(architecture: str) -> Path:
+def four_bit_model(architecture: str, variant: str = "") -> Path:
     """A 4-bit artifact of random weights, norms and biases, whose head is not the embedding but
-    where the architecture has it so."""
+    where the architecture has it so. variant: one of `VARIANTS` of the architecture"""
     import torch
     import transformers
 
@@ -89,6 +89,7 @@ def four_bit_model(architecture: str) -> Path:
         "max_position_embeddings": 256, "tie_word_embeddings": False, "sliding_window": None,
     }  # fmt: skip
     asked |= OTHERWISE.get(architecture, {})
+    asked |= VARIANTS[architecture][variant] if variant else {}
     if own == "FalconConfig":
         del asked["head_dim"]  # which it computes
     if own.startswith(OF_TEXT):  # others hold pictures too
@@ -104,16 +105,17 @@ def four_bit_model(architecture: str) -> Path:
         for name, buffer in model.named_buffers():
             if name.endswith("_bias"):  # by which experts are chosen
                 buffer.normal_(0.0, 0.2)
-    model.save_pretrained(folder() / f"{architecture}-floats")
-    checkpoint = read(folder() / f"{architecture}-floats")
+    output = folder() / f"{architecture}{variant}"
+    model.save_pretrained(output.with_name(f"{output.name}-floats"))
+    checkpoint = read(output.with_name(f"{output.name}-floats"))
     made = {}
     for name in [name for name in checkpoint.floats if name.endswith(PACKED)]:
         turned = architecture == "GPT2LMHeadModel"
         weight = checkpoint.floats[name].T if turned else checkpoint.floats[name]
         tensor = replace(rounded(weight, 4, 32, True), transposed=turned)
         made[name.removesuffix(".weight")] = tensor
-    write(checkpoint.with_stored(made), folder() / architecture)
-    return folder() / architecture
+    write(checkpoint.with_stored(made), output)
+    return output
 
 
 def exporter() -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from architecture_configs import DELTA, LATENT, YARN
+from architecture_configs import DELTA, LATENT, MAMBA, YARN
 from gguf import GGUFWriter
 from runtime_fixtures import folder, random_llama
 
@@ -115,6 +115,14 @@ def test_layout_refuses_what_llama_cpp_computes_otherwise() -> None:
         (
             delta(layer_types=["full_attention", "linear_attention"]),
             "not every 1th of its layers, and no other, attends to all tokens",
+        ),
+        (
+            {**MAMBA, "architectures": ["GraniteMoeHybridForCausalLM"], "mamba_n_groups": 2},
+            "its mamba_n_groups is 2, llama.cpp takes 1",
+        ),
+        (
+            {"architectures": ["GraniteMoeHybridForCausalLM"], "layer_types": ["attention"] * 2},
+            "its position_embedding_type is not rope",
         ),
         (mixture("Lfm2", routed_scaling_factor=2.5), "its routed_scaling_factor is 2.5"),
         (mixture("Ernie4_5_", moe_layer_end_index=0), "its layers behind 0 are no mixture"),

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from architecture_configs import VARIANTS
 from runtime_fixtures import (
     artifact,
     folder,
@@ -84,6 +85,16 @@ def test_logits_of_other_architectures(architecture: str) -> None:
     table = ARCHITECTURES[architecture].activations[0] not in ("silu", "relu2", "xielu")
     assert found["strict_kl"] <= (1e-5 if table else 1e-6)
     assert found["strict_max_difference"] <= (5e-3 if table else 1e-3)
+    assert 0 < found["default_kl"] <= 5e-3
+
+
+@pytest.mark.parametrize(
+    ("architecture", "variant"), [(name, one) for name, held in VARIANTS.items() for one in held]
+)
+def test_logits_of_variants(architecture: str, variant: str) -> None:
+    directory = four_bit_model(architecture, variant)
+    found = proof(directory, logits_path(directory))
+    assert found["strict_kl"] <= 1e-6 and found["strict_max_difference"] <= 1e-3
     assert 0 < found["default_kl"] <= 5e-3
 
 

@@ -13,7 +13,7 @@ from pare_backends.failures import CallFailure
 from pare_backends.runtimes.llama_cpp.architectures.architecture import why_no_windows
 from pare_backends.runtimes.llama_cpp.architectures.known import ARCHITECTURES
 from pare_backends.runtimes.llama_cpp.architectures.mixtures import experts, of_all
-from pare_backends.runtimes.llama_cpp.architectures.own_keys import kinds_of_layers
+from pare_backends.runtimes.llama_cpp.architectures.own_keys import is_state, kinds_of_layers
 from pare_backends.runtimes.llama_cpp.architectures.parts import Parts
 from pare_backends.runtimes.llama_cpp.architectures.rope import Rope
 from pare_backends.runtimes.stored_weights import StoredWeights
@@ -24,7 +24,8 @@ LAYER = re.compile(r"\blayers\.(\d+)\.")
 IN_FLOAT32 = (
     "block_sparse_moe.gate.weight", "mlp.gate.weight", "shared_expert_gate.weight", "wpe.weight",
     "conv.conv.weight", "feed_forward.gate.weight", "mlp.gate.wg.weight",
-    "mlp.router.weight", "router.layer.weight", "_proj_bias", "conv1d.weight",
+    "mlp.router.weight", "router.layer.weight", "_proj_bias", "conv1d.weight", ".A_log",
+    "mamba.D", "mamba.norm.weight",
 )  # fmt: skip
 """Endings of what chooses experts, of positions and of convolutions: they lie in float32."""
 USUAL_EPSILON = 1e-5
@@ -56,7 +57,8 @@ class GgufLayout:
         if named not in ARCHITECTURES:
             known = ", ".join(ARCHITECTURES)
             raise _no_layout(f"it is {named}, and only {known} are laid out here")
-        self._architecture = ARCHITECTURES[named]
+        found = ARCHITECTURES[named]
+        self._architecture = found if found.variant is None else found.variant(config)
         self.architecture = MODEL_ARCH_NAMES[self._architecture.kind]
         """Its name in llama.cpp."""
         config = in_usual_words(config, self._architecture.own_keys)
@@ -93,6 +95,8 @@ class GgufLayout:
         """A tensor's name in the file, such as blk.0.attn_q.weight; all experts' of a layer have
         one."""
         merged = EXPERT.sub(".experts.", tensor)
+        for own, known in self._architecture.renamed.items():
+            merged = merged.replace(own, known)
         for own, known in ENDINGS.items():
             merged = merged.removesuffix(own) + known if merged.endswith(own) else merged
         # Of some architectures the map leaves out the prefix of the base model.
@@ -197,11 +201,11 @@ class GgufLayout:
         return np.arange(rows).reshape(heads, 2, -1).swapaxes(1, 2).reshape(-1)
 
     def _kv_heads_by_layer(self) -> int | list[int]:
-        """Heads of keys; by layer where some are convolutions, which have none."""
+        """Heads of keys; by layer where some hold a state and have none."""
         kinds = kinds_of_layers(self.config)
-        if "conv" not in kinds:
+        if self._architecture.same_heads or not any(map(is_state, kinds)):
             return self.kv_heads
-        return [0 if kind == "conv" else self.kv_heads for kind in kinds]
+        return [0 if is_state(kind) else self.kv_heads for kind in kinds]
 
     def write_keys(self, writer: GGUFWriter) -> None:
         """What llama.cpp must know of the architecture."""

@@ -62,6 +62,7 @@ class Architecture:
     by_layer: Mapping[str, Callable[[GGUFWriter, Sequence[float]], None]] = field(
         default_factory=dict
     )  # what writes tensors of one number as a key, by their endings
+    same_heads: bool = False  # whether layers that hold a state are told to have heads too
     scales_queries: bool = False  # whether yarn's factor multiplies queries, as in DeepSeek
     head_widths: Callable[[Config], HeadWidths] = usual_widths
     norm_shift: float = 0.0  # what its norms multiply by beyond what they store
@@ -73,6 +74,8 @@ class Architecture:
     window_period: int | None = None  # of so many layers the last sees all; None: every layer does
     kv_heads: Callable[[Config], int | None] = own.kv_heads_said  # of keys; None: as of queries
     width: Callable[[Config], int] = own.usual_width  # of the features between a block's matrices
+    renamed: Mapping[str, str] = field(default_factory=dict)  # endings that the file has otherwise
+    variant: Callable[[Config], Architecture] | None = None  # where a config chooses among several
     write_keys: Callable[[GGUFWriter, Config], None] = _no_keys
     why_not: Callable[[Config], str | None] = _nothing_else  # what it computes otherwise
 

@@ -230,10 +230,16 @@ def kinds_of_layers(config: Config) -> list[str]:
     """As `layer_types` says them, or by the places of attention, as LFM2's first configs do; empty:
     all are alike."""
     places = config.get("full_attn_idxs")
-    if config.get("layer_types") or places is None:
-        return list(config.get("layer_types") or [])
+    said = config.get("layer_types") or config.get("layers_block_type")
+    if said or places is None:
+        return list(said or [])
     count = int(config["num_hidden_layers"])
     return ["full_attention" if at in places else "conv" for at in range(count)]
+
+
+def is_state(kind: str) -> bool:
+    """Whether a layer of this kind holds a state in the place of keys and values."""
+    return kind in ("conv", "mamba", "linear_attention")
 
 
 def lfm2_why_not(config: Config) -> str | None:

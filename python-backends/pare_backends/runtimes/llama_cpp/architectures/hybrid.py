@@ -1,0 +1,96 @@
+"""Architectures some of whose layers are Mamba 2's in the place of attention: Granite 4."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from gguf import MODEL_ARCH, GGUFWriter
+from numpy import exp, inf, ndarray
+
+from pare_backends.runtimes.llama_cpp.architectures import mixtures
+from pare_backends.runtimes.llama_cpp.architectures import own_keys as own
+from pare_backends.runtimes.llama_cpp.architectures.architecture import Architecture
+from pare_backends.runtimes.llama_cpp.architectures.mixed import GRANITE_MOE
+from pare_backends.runtimes.llama_cpp.architectures.own_keys import Config
+from pare_backends.runtimes.llama_cpp.architectures.parts import Parts
+
+INNER = 2
+"""llama.cpp takes a state for so many times as many features as a token has."""
+
+
+def decay(logarithms: ndarray) -> ndarray:
+    return -column(exp(logarithms))
+
+
+def column(values: ndarray) -> ndarray:
+    return values.reshape(-1, 1)
+
+
+def row(values: ndarray) -> ndarray:
+    return values.reshape(1, -1)
+
+
+def has_states(config: Config) -> bool:
+    return any(own.is_state(kind) for kind in own.kinds_of_layers(config))
+
+
+def has_experts(config: Config) -> bool:
+    return int(config.get("num_local_experts") or 0) > 0
+
+
+def shared_width(config: Config) -> int:
+    """Without experts what all tokens take is the block's MLP."""
+    return (
+        own.usual_width(config) if has_experts(config) else int(config["shared_intermediate_size"])
+    )
+
+
+def hybrid_keys(writer: GGUFWriter, config: Config) -> None:
+    if has_experts(config):
+        mixtures.granite_moe_keys(writer, config)
+    else:
+        own.granite_keys(writer, config)
+    if not has_states(config):
+        return
+    writer.add_ssm_conv_kernel(int(config.get("mamba_d_conv") or 4))
+    writer.add_ssm_state_size(int(config["mamba_d_state"]))
+    writer.add_ssm_group_count(int(config.get("mamba_n_groups") or 1))
+    writer.add_ssm_inner_size(INNER * int(config["hidden_size"]))
+    writer.add_ssm_time_step_rank(int(config["mamba_n_heads"]))
+    writer.add_rope_scaling_finetuned(config.get("position_embedding_type") == "rope")
+
+
+def hybrid_why_not(config: Config) -> str | None:
+    rotates = config.get("position_embedding_type") == "rope"
+    if not rotates and not has_states(config):
+        return "its position_embedding_type is not rope and all of its layers attend"
+    low, high = config.get("time_step_limit") or (0, inf)
+    if isinstance(high, dict):  # as transformers writes what JSON has no number for
+        high = high.get("__float__")
+    if low != 0 or high is None or float(high) != inf:
+        return f"its time_step_limit is {low} to {high}, llama.cpp has none"
+    return own.takes(mamba_n_groups=1, mamba_expand=INNER, mamba_proj_bias=False)(config)
+
+
+def hybrid_variant(config: Config) -> Architecture:
+    """By whether it has experts, and layers that hold a state."""
+    kinds = MODEL_ARCH.GRANITE_MOE if has_experts(config) else MODEL_ARCH.GRANITE
+    found = replace(HYBRID, kind=MODEL_ARCH.GRANITE_HYBRID if has_states(config) else kinds)
+    if has_experts(config):
+        return found
+    parts = {
+        "shared_mlp.input_linear.weight": Parts(("mlp.gate_proj.weight", "mlp.up_proj.weight"))
+    }
+    renamed = {"shared_mlp.output_linear.weight": "mlp.down_proj.weight"}
+    return replace(found, parts=parts, renamed=renamed)
+
+
+HYBRID = replace(
+    GRANITE_MOE,
+    kind=MODEL_ARCH.GRANITE_HYBRID,
+    width=shared_width,
+    values={".A_log": decay, "mamba.D": column, "mamba.norm.weight": row},
+    write_keys=hybrid_keys,
+    why_not=hybrid_why_not,
+)
+HYBRIDS = {"GraniteMoeHybridForCausalLM": replace(HYBRID, variant=hybrid_variant)}
