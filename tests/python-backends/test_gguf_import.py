@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+import re
 import shutil
 import struct
 from pathlib import Path
@@ -14,7 +15,7 @@ import numpy as np
 import pytest
 import torch
 from gguf import GGUFReader, GGUFValueType, GGUFWriter
-from runtime_fixtures import folder
+from runtime_fixtures import folder, four_bit_model
 from transformers import (
     AutoModelForCausalLM,
     AutoTokenizer,
@@ -352,3 +353,15 @@ def test_headers_that_have_no_end_are_refused(tmp_path: Path) -> None:
             open_gguf(path)
         assert path.name in refused(path, tmp_path / "out")
     shutil.rmtree(tmp_path / "out", ignore_errors=True)
+
+
+def test_gpt_oss_is_refused_in_a_sentence_where_transformers_misreads_it(tmp_path: Path) -> None:
+    """Imported, and opened as what was written."""
+    four_bit_model("GptOssForCausalLM")
+    floats = folder() / "GptOssForCausalLM-floats"
+    write_gguf(floats, tmp_path, True, silent_report())
+    path = tmp_path / "model.gguf"
+    why = r"takes the lengths of gpt-oss's rope\.scaling keys for their values"
+    assert re.search(rf"^Cannot read model\.gguf: .*{why}", refused(path, tmp_path / "out"))
+    with pytest.raises(ValueError, match=why):
+        load_gguf_model(path, [open_gguf(path)])

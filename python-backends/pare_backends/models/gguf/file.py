@@ -21,6 +21,7 @@ from pare_backends.models.gguf.reading import (
 )
 from pare_backends.models.gguf.settings import (
     architecture_keys,
+    check_known,
     check_tensors,
     end_tokens,
     gguf_config,
@@ -46,6 +47,7 @@ def convert_gguf(
     try:
         with report.span("import_gguf", library=True), one_file(path, readers, output) as whole:
             dtype = gguf_dtype(readers)
+            check_known(readers)
             report.progress(f"read {path.name}", 0, 3, "steps")
             tokenizer = load_gguf_tokenizer(whole)
             notes = settle_tokenizer(tokenizer, keys_of(readers[0]))

@@ -58,6 +58,7 @@ def gguf_config(path: Path, readers: Sequence[GGUFReader]) -> Any:
     from transformers import AutoConfig
     from transformers.integrations.gguf import GGUF_CONFIG_ARCHS
 
+    check_known(readers)
     architecture, said = architecture_keys(readers)
     blocks, tensors = said.get("block_count", 0), tensor_names(readers)
     if isinstance(blocks, int) and blocks > len(tensors):
@@ -71,6 +72,16 @@ def gguf_config(path: Path, readers: Sequence[GGUFReader]) -> Any:
         take_biases(config, tensors)
     take_rope(config, said, rope_factors(readers))
     return config
+
+
+def check_known(readers: Sequence[GGUFReader]) -> None:
+    """Raises ValueError for what transformers' reader takes for something else."""
+    architecture, said = architecture_keys(readers)
+    if architecture == "gpt-oss" and f"{SCALING}type" in said:
+        raise ValueError(
+            "transformers' reader takes the lengths of gpt-oss's rope.scaling keys for their values:"
+            " give the folder of its safetensors"
+        )
 
 
 def tensor_names(readers: Sequence[GGUFReader]) -> set[str]:
