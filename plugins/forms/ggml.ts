@@ -70,6 +70,7 @@ export const WRITTEN = [
   "Qwen3_5ForCausalLM",
   "Qwen3_5MoeForCausalLM",
   "GraniteMoeHybridForCausalLM",
+  "ExaoneMoeForCausalLM",
 ];
 
 /** Whether a GGUF file of the model is written. */

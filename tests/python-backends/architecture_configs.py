@@ -210,6 +210,11 @@ OTHERWISE: dict[str, dict[str, Any]] = {
         "embedding_multiplier": 2.5, "residual_multiplier": 0.7, "logits_scaling": 1.5,
         "shared_intermediate_size": 128,
     },
+    "ExaoneMoeForCausalLM": {
+        "num_hidden_layers": 5, "sliding_window": 8, "num_experts": 4, "num_experts_per_tok": 2,
+        "moe_intermediate_size": 64, "num_shared_experts": 2, "pad_token_id": 0,
+        "rope_parameters": {"rope_type": "default", "rope_theta": 5e3},
+    },
     "Glm4MoeLiteForCausalLM": {**LATENT, "n_shared_experts": 1, "routed_scaling_factor": 1.8},
 }  # fmt: skip
 """What these have that no other architecture has, and no default leaves idle."""

@@ -79,8 +79,8 @@ def check_known(readers: Sequence[GGUFReader]) -> None:
     architecture, said = architecture_keys(readers)
     if architecture == "gpt-oss" and f"{SCALING}type" in said:
         raise ValueError(
-            "transformers' reader takes the lengths of gpt-oss's rope.scaling keys for their values:"
-            " give the folder of its safetensors"
+            "transformers' reader takes the lengths of gpt-oss's rope.scaling keys for their values"
+            ": give the folder of its safetensors"
         )
 
 

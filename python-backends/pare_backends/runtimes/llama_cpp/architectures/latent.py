@@ -58,15 +58,6 @@ def greedy_why_not(config: Config) -> str | None:
     return None
 
 
-def dense_first(config: Config) -> str | None:
-    """That no layer behind the first mixture is dense, where a config says each one's kind."""
-    kinds = config.get("mlp_layer_types")
-    dense = int(config.get("first_k_dense_replace") or 0)
-    if kinds and list(kinds) != ["dense"] * dense + ["sparse"] * (len(kinds) - dense):
-        return "its mlp_layer_types are not dense at first and then sparse, as llama.cpp takes"
-    return None
-
-
 def _as_counted(config: Config) -> Config:
     """GLM says the kinds of its layers where DeepSeek counts the dense ones."""
     kinds = config.get("mlp_layer_types") or ["dense"]
@@ -103,6 +94,8 @@ LATENT = {
         head_widths=latent_widths,
         own_keys={"num_experts": "n_routed_experts"},
         write_keys=glm_keys,
-        why_not=own.first_of(latent_why_not, lambda config: dense_first(_as_counted(config))),
+        why_not=own.first_of(
+            latent_why_not, lambda config: mixtures.dense_first(_as_counted(config))
+        ),
     ),
 }

@@ -101,6 +101,14 @@ MIXED = {
         write_keys=mixtures.sigmoid_keys,
         why_not=own.first_of(own.olmo2_why_not, mixtures.a_key_for_each_head, own.takes(n_group=1)),
     ),
+    "ExaoneMoeForCausalLM": Architecture(
+        MODEL_ARCH.EXAONE_MOE,
+        ropes=("default",),
+        own_keys={"n_shared_experts": "num_shared_experts"},
+        window_period=4,
+        write_keys=mixtures.exaone_moe_keys,
+        why_not=own.first_of(own.olmo2_why_not, mixtures.dense_first, own.takes(n_group=1)),
+    ),
     "MiniMaxM2ForCausalLM": Architecture(
         MODEL_ARCH.MINIMAXM2,
         ropes=("default",),

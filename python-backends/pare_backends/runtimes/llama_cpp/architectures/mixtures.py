@@ -16,6 +16,7 @@ from pare_backends.runtimes.llama_cpp.architectures.own_keys import (
     granite_keys,
     lfm2_keys,
     takes,
+    window_keys,
 )
 
 
@@ -69,6 +70,12 @@ def hunyuan_moe_keys(writer: GGUFWriter, config: Config) -> None:
     mixture_keys(writer, {**config, **own})
 
 
+def exaone_moe_keys(writer: GGUFWriter, config: Config) -> None:
+    shared = int(config["n_shared_experts"]) * int(config["moe_intermediate_size"])
+    sigmoid_keys(writer, {**config, "shared_expert_intermediate_size": shared})
+    window_keys(writer, config)
+
+
 def granite_moe_keys(writer: GGUFWriter, config: Config) -> None:
     mixture_keys(writer, config)
     granite_keys(writer, config)
@@ -118,6 +125,15 @@ def alike(*keys: str) -> Reason:
         return None
 
     return why_not
+
+
+def dense_first(config: Config) -> str | None:
+    """That no layer behind the first mixture is dense, where a config says each one's kind."""
+    kinds = config.get("mlp_layer_types")
+    dense = int(config.get("first_k_dense_replace") or 0)
+    if kinds and list(kinds) != ["dense"] * dense + ["sparse"] * (len(kinds) - dense):
+        return "its mlp_layer_types are not dense at first and then sparse, as llama.cpp takes"
+    return None
 
 
 def ernie_moe_why_not(config: Config) -> str | None:
