@@ -237,8 +237,9 @@ export function linearKinds(
   const { layers, heads, kv_heads, architecture } = facts.model;
   const tensors = blockTensors(facts) ?? [asOne(facts)];
   const first = importance ? mix.weighted : mix.unweighted;
-  const eight = expertCount(tensors) === EIGHT_EXPERTS;
-  // Values are counted where there are some; of a first block without heads none are shared.
+  const experts = expertCount(tensors);
+  const eight = experts === EIGHT_EXPERTS;
+  // Matrices are counted where there are some, of a mixture values alone; of a first block without heads none are shared.
   const valued = blocksOf(tensors, ["v", "qkv"]);
   const shares = (valued[0] === 0 || SAME_HEADS.includes(architecture)) && heads / kv_heads >= 4;
   const given = (role: Role): Given => {
@@ -252,7 +253,9 @@ export function linearKinds(
     if (eight && (role === "k" || role === "v")) return "Q8_0";
     const { kind: usual, at = [] } = given(role);
     const shared = role === "v" && shares ? mix.shared : undefined;
-    const [place, count] = role === "v" ? [valued.indexOf(block), valued.length] : [block, layers];
+    const [place, count] = role === "v"
+      ? [valued.indexOf(block), valued.length]
+      : [experts > 1 ? block : blocksOf(tensors, [role]).indexOf(block), layers];
     const placed = at.find(([one]) => isAt(one, place, count))?.[1];
     const kind = shared ?? placed ?? usual ?? mix.kind;
     const large = role === "v" && layers === LARGE_LAYERS && (kind === "Q3_K" || kind === "Q4_K");

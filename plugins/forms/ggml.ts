@@ -71,6 +71,7 @@ export const WRITTEN = [
   "Qwen3_5MoeForCausalLM",
   "GraniteMoeHybridForCausalLM",
   "ExaoneMoeForCausalLM",
+  "NemotronHForCausalLM",
 ];
 
 /** Whether a GGUF file of the model is written. */

@@ -264,6 +264,18 @@ Deno.test("blocks that differ: values are counted where there are some, other ma
   assert.deepEqual(of("down"), down);
 });
 
+Deno.test("without experts the matrices of an MLP are counted where there are some", () => {
+  const facts = factsOf("a"); // of 24 blocks the last four have an MLP
+  const few = (name: string): [number, number][] => [[/^mlp/.test(name) ? 20 : 0, 23]];
+  const block_matrices = facts.model.block_matrices!.map((one) => (
+    { ...one, blocks: few(one.name) }
+  ));
+  const sparse = { ...facts, model: { ...facts.model, block_matrices } };
+  const kinds = linearKinds("Q4_K_M", true, sparse).filter(({ role }) => role === "down");
+  // As llama.cpp has them, by 24: the first eighth of these are the first three.
+  assert.deepEqual(kinds.map(({ kind }) => kind), ["Q6_K", "Q6_K", "Q6_K", "Q4_K"]);
+});
+
 Deno.test("experts in one tensor are quantized there, and counted apart from linear layers", () => {
   const facts = factsOf("a"); // 24 blocks
   const row = { name: "moe.output_linear", out_features: 256, in_features: 512, experts: 4 };

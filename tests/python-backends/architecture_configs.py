@@ -210,6 +210,13 @@ OTHERWISE: dict[str, dict[str, Any]] = {
         "embedding_multiplier": 2.5, "residual_multiplier": 0.7, "logits_scaling": 1.5,
         "shared_intermediate_size": 128,
     },
+    "NemotronHForCausalLM": {
+        "layers_block_type": ["mamba", "mlp", "attention", "mamba", "mlp"], "num_hidden_layers": 5,
+        "mamba_num_heads": 4, "mamba_head_dim": 32, "ssm_state_size": 16, "n_groups": 2,
+        "pad_token_id": 0,
+        "n_routed_experts": 4, "moe_intermediate_size": 64,
+        "moe_shared_expert_intermediate_size": 96,
+    },
     "ExaoneMoeForCausalLM": {
         "num_hidden_layers": 5, "sliding_window": 8, "num_experts": 4, "num_experts_per_tok": 2,
         "moe_intermediate_size": 64, "num_shared_experts": 2, "pad_token_id": 0,
@@ -226,6 +233,17 @@ VARIANTS: dict[str, dict[str, dict[str, Any]]] = {
         "-rotating": {"position_embedding_type": "rope"},
         "-attending": ATTENDS,
         "-plain": {**ATTENDS, "num_local_experts": 0},
+    },
+    "NemotronHForCausalLM": {
+        "-mixed": {
+            "layers_block_type": ["mamba", "moe", "attention", "moe"],
+            "num_hidden_layers": 4,
+            "n_routed_experts": 4,
+            "num_experts_per_tok": 2,
+            "moe_intermediate_size": 64,
+            "moe_shared_expert_intermediate_size": 96,
+            "routed_scaling_factor": 2.5,
+        },
     },
 }
 """Settings by which llama.cpp has another architecture for one."""

@@ -40,6 +40,13 @@ def delta(**changes: Any) -> dict[str, Any]:
     return {**DELTA, "num_hidden_layers": 2, "architectures": ["Qwen3_5ForCausalLM"], **changes}
 
 
+def nemotron(pattern: str, **changes: Any) -> dict[str, Any]:
+    return {
+        "architectures": ["NemotronHForCausalLM"], "mlp_hidden_act": "relu2",
+        "hybrid_override_pattern": pattern, "num_hidden_layers": len(pattern), **changes,
+    }  # fmt: skip
+
+
 def test_layout_refuses_what_llama_cpp_computes_otherwise() -> None:
     for changes, why in (
         ({"architectures": ["OPTForCausalLM"]}, "OPTForCausalLM"),
@@ -124,6 +131,9 @@ def test_layout_refuses_what_llama_cpp_computes_otherwise() -> None:
             {"architectures": ["GraniteMoeHybridForCausalLM"], "layer_types": ["attention"] * 2},
             "its position_embedding_type is not rope",
         ),
+        (nemotron("ME*-"), "some of its layers are an MLP and some a mixture"),
+        (nemotron("M*-", time_step_limit=[0.1, 9]), "its time_step_limit is 0.1 to 9"),
+        (nemotron("M*-", use_bias=True), "its use_bias is true, llama.cpp takes false"),
         (mixture("Lfm2", routed_scaling_factor=2.5), "its routed_scaling_factor is 2.5"),
         (mixture("Ernie4_5_", moe_layer_end_index=0), "its layers behind 0 are no mixture"),
         (
@@ -220,6 +230,21 @@ def test_configs_as_the_hub_has_them_are_read() -> None:
                 "num_attention_heads": 4,
             }
         )
+
+
+def test_layers_are_told_apart_by_letters_or_by_names() -> None:
+    """As Nemotron-H's own files and transformers' have them; the latter say no count of layers."""
+    for said in (
+        {"hybrid_override_pattern": "M-*M"},
+        {"layers_block_type": ["linear_attention", "mlp", "full_attention", "mamba"]},
+    ):
+        own = config(**nemotron("M-*M", intermediate_size=96, mamba_num_heads=4, ssm_state_size=16))
+        own = {**own, "mamba_head_dim": 32, "n_groups": 2, "num_key_value_heads": 2}
+        del own["hybrid_override_pattern"], own["num_hidden_layers"]
+        written = keys_of(GgufLayout({**own, **said}))
+        assert written["nemotron_h.attention.head_count_kv"] == [0, 0, 2, 0]
+        assert written["nemotron_h.feed_forward_length"] == [0, 96, 0, 0]
+        assert written["nemotron_h.block_count"] == 4
 
 
 def test_rope_factors_are_those_of_transformers() -> None:

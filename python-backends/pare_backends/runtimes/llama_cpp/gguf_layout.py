@@ -13,7 +13,7 @@ from pare_backends.failures import CallFailure
 from pare_backends.runtimes.llama_cpp.architectures.architecture import why_no_windows
 from pare_backends.runtimes.llama_cpp.architectures.known import ARCHITECTURES
 from pare_backends.runtimes.llama_cpp.architectures.mixtures import experts, of_all
-from pare_backends.runtimes.llama_cpp.architectures.own_keys import is_state, kinds_of_layers
+from pare_backends.runtimes.llama_cpp.architectures.own_keys import has_no_keys, kinds_of_layers
 from pare_backends.runtimes.llama_cpp.architectures.parts import Parts
 from pare_backends.runtimes.llama_cpp.architectures.rope import Rope
 from pare_backends.runtimes.stored_weights import StoredWeights
@@ -25,7 +25,7 @@ IN_FLOAT32 = (
     "block_sparse_moe.gate.weight", "mlp.gate.weight", "shared_expert_gate.weight", "wpe.weight",
     "conv.conv.weight", "feed_forward.gate.weight", "mlp.gate.wg.weight",
     "mlp.router.weight", "router.layer.weight", "_proj_bias", "conv1d.weight", ".A_log",
-    "mamba.D", "mamba.norm.weight",
+    "mamba.D", "mamba.norm.weight", "mixer.D", "mixer.norm.weight", "mixer.gate.weight",
 )  # fmt: skip
 """Endings of what chooses experts, of positions and of convolutions: they lie in float32."""
 USUAL_EPSILON = 1e-5
@@ -61,7 +61,7 @@ class GgufLayout:
         self._architecture = found if found.variant is None else found.variant(config)
         self.architecture = MODEL_ARCH_NAMES[self._architecture.kind]
         """Its name in llama.cpp."""
-        config = in_usual_words(config, self._architecture.own_keys)
+        config = in_usual_words(self._architecture.settings(config), self._architecture.own_keys)
         lacking = [key for key in NEEDED if config.get(key) is None]
         if lacking:
             raise _no_layout(f"its config.json says no {' and no '.join(lacking)}")
@@ -99,8 +99,9 @@ class GgufLayout:
             merged = merged.replace(own, known)
         for own, known in ENDINGS.items():
             merged = merged.removesuffix(own) + known if merged.endswith(own) else merged
-        # Of some architectures the map leaves out the prefix of the base model.
-        names = (merged, merged.removeprefix("transformer."))
+        # Of some architectures the map leaves out the prefix of the base model, or has the usual.
+        usual = merged.replace("backbone.", "model.")
+        names = (merged, merged.removeprefix("transformer."), usual)
         tried = (self._names.get_name(one, try_suffixes=(".weight", ".bias")) for one in names)
         found = next((one for one in tried if one is not None), None)
         if found is None:
@@ -181,7 +182,7 @@ class GgufLayout:
         """What llama.cpp computes with where a checkpoint has, say, its logarithm."""
         found = (by for ending, by in self._architecture.values.items() if tensor.endswith(ending))
         by = next(found, None)
-        return values if by is None else by(values)
+        return values if by is None else by(values, self.config)
 
     def is_turned(self, tensor: str) -> bool:
         """Whether the checkpoint holds it as (in, out)."""
@@ -203,9 +204,9 @@ class GgufLayout:
     def _kv_heads_by_layer(self) -> int | list[int]:
         """Heads of keys; by layer where some hold a state and have none."""
         kinds = kinds_of_layers(self.config)
-        if self._architecture.same_heads or not any(map(is_state, kinds)):
+        if self._architecture.same_heads or not any(map(has_no_keys, kinds)):
             return self.kv_heads
-        return [0 if is_state(kind) else self.kv_heads for kind in kinds]
+        return [0 if has_no_keys(kind) else self.kv_heads for kind in kinds]
 
     def write_keys(self, writer: GGUFWriter) -> None:
         """What llama.cpp must know of the architecture."""

@@ -54,6 +54,7 @@ class Architecture:
     norm_key: str = "rms_norm_eps"  # a config's epsilon of its norms
     rotated: float = 1.0  # the share of a head that it rotates where a config does not say
     centred: bool = False  # whether its norms subtract a mean
+    settings: Callable[[Config], Config] = dict  # what a config says otherwise than by names
     own_keys: Mapping[str, str] = field(default_factory=dict)  # other names for the usual keys
     turned: tuple[str, ...] = ()  # endings of matrices that lie as (in, out) in the checkpoint
     stacks: tuple[str, ...] = ()  # endings of tensors that hold all experts of a layer
@@ -69,11 +70,13 @@ class Architecture:
     unshifted: tuple[
         str, ...
     ] = ()  # endings of norms that multiply by what they store all the same
-    values: Mapping[str, Callable[[np.ndarray], np.ndarray]] = field(default_factory=dict)
+    values: Mapping[str, Callable[[np.ndarray, Config], np.ndarray]] = field(default_factory=dict)
     # by endings of tensors that llama.cpp has as what they give
     window_period: int | None = None  # of so many layers the last sees all; None: every layer does
     kv_heads: Callable[[Config], int | None] = own.kv_heads_said  # of keys; None: as of queries
-    width: Callable[[Config], int] = own.usual_width  # of the features between a block's matrices
+    width: Callable[[Config], int | list[int]] = (
+        own.usual_width
+    )  # of the features between a block's matrices
     renamed: Mapping[str, str] = field(default_factory=dict)  # endings that the file has otherwise
     variant: Callable[[Config], Architecture] | None = None  # where a config chooses among several
     write_keys: Callable[[GGUFWriter, Config], None] = _no_keys

@@ -1,4 +1,4 @@
-"""Architectures some of whose layers are Mamba 2's in the place of attention: Granite 4."""
+"""Architectures some of whose layers are those of Mamba 2: Granite 4 and Nemotron-H."""
 
 from __future__ import annotations
 
@@ -14,24 +14,25 @@ from pare_backends.runtimes.llama_cpp.architectures.mixed import GRANITE_MOE
 from pare_backends.runtimes.llama_cpp.architectures.own_keys import Config
 from pare_backends.runtimes.llama_cpp.architectures.parts import Parts
 
+STATES = ("mamba", "linear_attention")
 INNER = 2
 """llama.cpp takes a state for so many times as many features as a token has."""
 
 
-def decay(logarithms: ndarray) -> ndarray:
-    return -column(exp(logarithms))
+def decay(logarithms: ndarray, config: Config) -> ndarray:
+    return -column(exp(logarithms), config)
 
 
-def column(values: ndarray) -> ndarray:
+def column(values: ndarray, config: Config) -> ndarray:
     return values.reshape(-1, 1)
 
 
-def row(values: ndarray) -> ndarray:
-    return values.reshape(1, -1)
+def by_groups(values: ndarray, config: Config) -> ndarray:
+    return values.reshape(int(config.get("n_groups") or config.get("mamba_n_groups") or 1), -1)
 
 
 def has_states(config: Config) -> bool:
-    return any(own.is_state(kind) for kind in own.kinds_of_layers(config))
+    return any(kind in STATES for kind in own.kinds_of_layers(config))
 
 
 def has_experts(config: Config) -> bool:
@@ -64,12 +65,17 @@ def hybrid_why_not(config: Config) -> str | None:
     rotates = config.get("position_embedding_type") == "rope"
     if not rotates and not has_states(config):
         return "its position_embedding_type is not rope and all of its layers attend"
+    taken = own.takes(mamba_n_groups=1, mamba_expand=INNER, mamba_proj_bias=False)
+    return steps_why_not(config) or taken(config)
+
+
+def steps_why_not(config: Config) -> str | None:
     low, high = config.get("time_step_limit") or (0, inf)
     if isinstance(high, dict):  # as transformers writes what JSON has no number for
         high = high.get("__float__")
     if low != 0 or high is None or float(high) != inf:
         return f"its time_step_limit is {low} to {high}, llama.cpp has none"
-    return own.takes(mamba_n_groups=1, mamba_expand=INNER, mamba_proj_bias=False)(config)
+    return None
 
 
 def hybrid_variant(config: Config) -> Architecture:
@@ -89,8 +95,65 @@ HYBRID = replace(
     GRANITE_MOE,
     kind=MODEL_ARCH.GRANITE_HYBRID,
     width=shared_width,
-    values={".A_log": decay, "mamba.D": column, "mamba.norm.weight": row},
+    values={".A_log": decay, "mamba.D": column, "mamba.norm.weight": by_groups},
     write_keys=hybrid_keys,
     why_not=hybrid_why_not,
 )
-HYBRIDS = {"GraniteMoeHybridForCausalLM": replace(HYBRID, variant=hybrid_variant)}
+
+
+def one_of_each(config: Config) -> Config:
+    """A layer is a mixer of one kind; some configs count them by their kinds alone."""
+    return {"num_hidden_layers": len(own.kinds_of_layers(config)), **config}
+
+
+def mlp_widths(config: Config) -> list[int]:
+    wide = {"mlp": config.get("intermediate_size"), "moe": config.get("moe_intermediate_size")}
+    return [int(wide.get(kind) or 0) for kind in own.kinds_of_layers(config)]
+
+
+def nemotron_keys(writer: GGUFWriter, config: Config) -> None:
+    heads = int(config["mamba_num_heads"])
+    writer.add_layer_norm_eps(float(config.get("layer_norm_epsilon", 1e-5)))
+    writer.add_ssm_conv_kernel(int(config.get("conv_kernel") or 4))
+    writer.add_ssm_state_size(int(config["ssm_state_size"]))
+    writer.add_ssm_group_count(int(config.get("n_groups") or 1))
+    writer.add_ssm_inner_size(heads * int(config["mamba_head_dim"]))
+    writer.add_ssm_time_step_rank(heads)
+    if "moe" not in own.kinds_of_layers(config):
+        return
+    shared = int(config["moe_shared_expert_intermediate_size"])
+    mixtures.sigmoid_keys(writer, {**config, "shared_expert_intermediate_size": shared})
+
+
+def nemotron_why_not(config: Config) -> str | None:
+    kinds = own.kinds_of_layers(config)
+    if "moe" in kinds and "mlp" in kinds:
+        return "some of its layers are an MLP and some a mixture, llama.cpp takes one of both"
+    taken = own.takes(mamba_proj_bias=False, use_bias=False, n_group=1, moe_latent_size=None)
+    return steps_why_not(config) or taken(config)
+
+
+def nemotron_variant(config: Config) -> Architecture:
+    mixed = "moe" in own.kinds_of_layers(config)
+    kind = MODEL_ARCH.NEMOTRON_H_MOE if mixed else MODEL_ARCH.NEMOTRON_H
+    return replace(NEMOTRON, kind=kind)
+
+
+NEMOTRON = Architecture(
+    MODEL_ARCH.NEMOTRON_H,
+    ropes=(),
+    activations=("relu2",),
+    activation_key="mlp_hidden_act",
+    norm_key="layer_norm_epsilon",
+    own_keys={"num_experts": "n_routed_experts"},
+    settings=one_of_each,
+    width=mlp_widths,
+    renamed={"mixer.experts.": "mlp.experts."},
+    values={".A_log": decay, "mixer.D": column, "mixer.norm.weight": by_groups},
+    write_keys=nemotron_keys,
+    why_not=nemotron_why_not,
+)
+HYBRIDS = {
+    "GraniteMoeHybridForCausalLM": replace(HYBRID, variant=hybrid_variant),
+    "NemotronHForCausalLM": replace(NEMOTRON, variant=nemotron_variant),
+}

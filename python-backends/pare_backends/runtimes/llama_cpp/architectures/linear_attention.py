@@ -17,7 +17,7 @@ ROTATED = 0.25
 """The share of a head that they rotate where a config does not say."""
 
 
-def decay(logarithms: ndarray) -> ndarray:
+def decay(logarithms: ndarray, config: Config) -> ndarray:
     """By what a state decays: a checkpoint has its logarithm."""
     return -exp(logarithms)
 

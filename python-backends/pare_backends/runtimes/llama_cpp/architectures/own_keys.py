@@ -226,20 +226,24 @@ def lfm2_keys(writer: GGUFWriter, config: Config) -> None:
     writer.add_shortconv_l_cache(int(config["conv_L_cache"]))
 
 
+LETTERS = {"M": "mamba", "*": "attention", "-": "mlp", "E": "moe"}
+
+
 def kinds_of_layers(config: Config) -> list[str]:
     """As `layer_types` says them, or by the places of attention, as LFM2's first configs do; empty:
     all are alike."""
     places = config.get("full_attn_idxs")
     said = config.get("layer_types") or config.get("layers_block_type")
+    said = said or [LETTERS[one] for one in config.get("hybrid_override_pattern") or ""]
     if said or places is None:
         return list(said or [])
     count = int(config["num_hidden_layers"])
     return ["full_attention" if at in places else "conv" for at in range(count)]
 
 
-def is_state(kind: str) -> bool:
-    """Whether a layer of this kind holds a state in the place of keys and values."""
-    return kind in ("conv", "mamba", "linear_attention")
+def has_no_keys(kind: str) -> bool:
+    """Whether a layer of this kind holds a state in the place of keys and values, or nothing."""
+    return kind in ("conv", "mamba", "linear_attention", "mlp", "moe")
 
 
 def lfm2_why_not(config: Config) -> str | None:
