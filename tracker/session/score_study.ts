@@ -147,8 +147,8 @@ async function earlierOf(
  * What judges and sandboxes said of a task's answers, in the folder of the samples until all of it is
  * recorded: a scoring that was killed asks for no verdict twice, and a later one asks anew.
  */
-async function verdictsFile(folder: string, task: string): Promise<string> {
-  const made_by = `${task} ${await callSource("score.py")}`;
+function verdictsFile(folder: string, task: string): string {
+  const made_by = `${task} ${callSource("score.py")}`;
   const name = createHash("sha256").update(made_by).digest("hex").slice(0, 16);
   return join(folder, `scoring-${name}.jsonl`);
 }
@@ -215,7 +215,7 @@ async function scoreStudy(
   const at = timestamp();
   const stamp = at.replaceAll(/\D/g, "");
   const folder = join(store.paths.root, dirname(files[0]!.path));
-  const verdicts = await verdictsFile(folder, asked.task);
+  const verdicts = verdictsFile(folder, asked.task);
   const done = await run(study, {
     call: "score",
     task: wire,

@@ -7,19 +7,19 @@ import { temporaryFolder } from "../../temporary_folder.ts";
 
 const PACKAGE = fileURLToPath(new URL("../../../python-backends/pare_backends", import.meta.url));
 
-async function closureOf(...files: string[]): Promise<string[]> {
-  const found = await importClosure(files.map((file) => join(PACKAGE, file)));
+function closureOf(...files: string[]): string[] {
+  const found = importClosure(files.map((file) => join(PACKAGE, file)));
   return found.map((file) => relative(PACKAGE, file));
 }
 
-Deno.test("a method's source has the helpers that it imports, and no other method", async () => {
-  const rtn = await closureOf("quantization/rtn.py");
+Deno.test("a method's source has the helpers that it imports, and no other method", () => {
+  const rtn = closureOf("quantization/rtn.py");
   for (const file of ["quantization/rounding.py", "methods/context.py", "knobs.py"]) {
     assert.ok(rtn.includes(file), `${file} is missing in ${rtn.join(" ")}`);
   }
   assert.ok(rtn.includes("checkpoint/files.py"), "what an import imports belongs to it too");
   assert.ok(!rtn.some((file) => /gptq|autoround|int8/.test(file)), rtn.join(" "));
-  const gptq = await closureOf("quantization/gptq.py");
+  const gptq = closureOf("quantization/gptq.py");
   for (
     const file of [
       "quantization/libraries/extract.py",
@@ -29,7 +29,7 @@ Deno.test("a method's source has the helpers that it imports, and no other metho
   ) {
     assert.ok(gptq.includes(file), `${file}, imported inside a function, is missing`);
   }
-  const evaluation = await closureOf("calls/evaluate.py");
+  const evaluation = closureOf("calls/evaluate.py");
   for (const file of ["evaluation/packed/language_model.py", "checkpoint/load.py"]) {
     assert.ok(evaluation.includes(file), `${file} is missing in ${evaluation.join(" ")}`);
   }
@@ -48,8 +48,11 @@ Deno.test("importClosure() follows lists in brackets, and passes over names that
       entry,
       "from pare_backends.a import (\n    b as other,\n    value,\n)\n",
     );
-    const found = (await importClosure([entry], root)).map((file) => relative(root, file));
+    const found = importClosure([entry], root).map((file) => relative(root, file));
     assert.deepEqual(found, ["a/__init__.py", "a/b.py", "c.py", "entry.py"]);
+    await Deno.writeTextFile(join(root, "c.py"), "import pare_backends.alone\n");
+    const changed = importClosure([entry], root).map((file) => relative(root, file));
+    assert.deepEqual(changed, ["a/__init__.py", "a/b.py", "alone.py", "c.py", "entry.py"]);
   } finally {
     await Deno.remove(root, { recursive: true });
   }

@@ -56,7 +56,7 @@ async function answersOf(
   const { endpoint, judge } = study.asks;
   const environment = environmentOf(workshop.registry, artifact);
   const made: MadeBy = {
-    evaluation: await callSource("evaluate.py"),
+    evaluation: callSource("evaluate.py"),
     environment: await workshop.environmentHash(environment),
   };
   const own = endpoint !== undefined || judge !== undefined ? study.study_id : undefined;

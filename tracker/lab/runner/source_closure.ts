@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { readFileSync, statSync } from "node:fs";
 import { readdir, readFile } from "node:fs/promises";
 import { join, relative } from "node:path";
 import process from "node:process";
@@ -18,11 +19,36 @@ async function pythonFiles(path: string): Promise<string[]> {
   return found.flat().sort();
 }
 
+/** A source as it was read, and the modules of the package that it names. */
+interface Source {
+  /** Another one where the file was changed. */
+  readonly stamp: string;
+  readonly bytes: Uint8Array;
+  readonly modules: readonly string[];
+}
+
+/** Every call of every trial asks for the same hundreds of files. */
+const read = new Map<string, Source>();
+
+/** A file's source, read again where it was changed; null: there is no such file. */
+function sourceOf(file: string): Source | null {
+  const stat = statSync(file, { throwIfNoEntry: false });
+  if (stat === undefined || !stat.isFile()) return null;
+  const stamp = [stat.ino, stat.size, stat.mtimeMs, stat.ctimeMs].join(" ");
+  const known = read.get(file);
+  if (known?.stamp === stamp) return known;
+  const bytes = readFileSync(file);
+  const found = { stamp, bytes, modules: namedModules(bytes.toString("utf8")) };
+  read.set(file, found);
+  return found;
+}
+
 /** sha256 over the names and contents of Python files: what a cached result was made by. */
-async function hashFiles(files: readonly string[], root: string): Promise<string> {
+function hashFiles(files: readonly string[], root: string): string {
   const hash = createHash("sha256");
   for (const file of files) {
-    hash.update(relative(root, file)).update("\0").update(await readFile(file)).update("\0");
+    const { bytes } = sourceOf(file)!; // it was there a moment ago
+    hash.update(relative(root, file)).update("\0").update(bytes).update("\0");
   }
   return hash.digest("hex");
 }
@@ -40,18 +66,15 @@ function namedModules(source: string): string[] {
 }
 
 /** The files of the package that these ones import, themselves included, in the order of names. */
-export async function importClosure(
-  files: readonly string[],
-  root: string = PACKAGE,
-): Promise<string[]> {
+export function importClosure(files: readonly string[], root: string = PACKAGE): string[] {
   const found = new Set<string>();
   const open = [...files];
   for (let file = open.pop(); file !== undefined; file = open.pop()) {
     if (found.has(file)) continue;
-    const source = await readFile(file, "utf8").catch(() => null);
+    const source = sourceOf(file);
     if (source === null) continue; // a name of a module, not a module
     found.add(file);
-    for (const module of namedModules(source)) {
+    for (const module of source.modules) {
       const path = join(root, ...module.split(".").slice(1));
       open.push(`${path}.py`, join(path, "__init__.py"));
     }
@@ -70,7 +93,7 @@ export async function methodSource(
   installed: readonly string[] = [],
 ): Promise<string> {
   const own = pythonPath ?? join(PACKAGE, agent, `${name}.py`);
-  const source = await hashFiles(await importClosure([join(STAGES, "apply.py"), own]), PACKAGE);
+  const source = hashFiles(importClosure([join(STAGES, "apply.py"), own]), PACKAGE);
   const named = needs.own_code === undefined ? undefined : process.env[needs.own_code];
   if (named === undefined || named === "") return source;
   // What cannot be read is refused where it is run, in a sentence.
@@ -82,8 +105,8 @@ export async function methodSource(
 }
 
 /** The source that a call's result depends on: its file, such as `evaluate.py`, and its imports. */
-export async function callSource(file: string): Promise<string> {
-  return await hashFiles(await importClosure([join(STAGES, file)]), PACKAGE);
+export function callSource(file: string): string {
+  return hashFiles(importClosure([join(STAGES, file)]), PACKAGE);
 }
 
 /** The folder of a runtime's Python half. */
@@ -97,7 +120,7 @@ export async function formSource(runtime: Pick<Runtime, "name" | "python_dir">):
   const own = runtime.python_dir === undefined
     ? [join(folder, "make.py")]
     : await pythonFiles(folder);
-  return await hashFiles(await importClosure(own), PACKAGE);
+  return hashFiles(importClosure(own), PACKAGE);
 }
 
 /** The fields of a call's request that name a runtime. */
@@ -114,5 +137,5 @@ export async function packageSource(...names: string[]): Promise<string> {
         : pythonFiles(join(PACKAGE, name))
     ),
   );
-  return await hashFiles(files.flat(), PACKAGE);
+  return hashFiles(files.flat(), PACKAGE);
 }
