@@ -6,7 +6,7 @@ export type Role = "q" | "k" | "v" | "qkv" | "o" | "gate" | "up" | "down" | "oth
 
 /** Names inside a block by their endings, the first that fits. `up` may hold the gate too. */
 const NAMED: readonly (readonly [RegExp, Role])[] = [
-  [/(?:qkv_proj|in_proj_qkv|query_key_value|c_attn)$/, "qkv"],
+  [/(?:qkv_proj|in_proj_qkv|query_key_value|c_attn|Wqkv)$/, "qkv"],
   [/q_proj$/, "q"],
   [/k_proj$/, "k"],
   [/(?:v_proj|kv_b_proj)$/, "v"],

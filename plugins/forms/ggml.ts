@@ -35,6 +35,7 @@ export const WRITTEN = [
   "CohereForCausalLM",
   "OlmoForCausalLM",
   "BloomForCausalLM",
+  "MptForCausalLM",
   "NemotronForCausalLM",
   "ArceeForCausalLM",
   "SeedOssForCausalLM",

@@ -210,6 +210,10 @@ OTHERWISE: dict[str, dict[str, Any]] = {
         "embedding_multiplier": 2.5, "residual_multiplier": 0.7, "logits_scaling": 1.5,
         "shared_intermediate_size": 128,
     },
+    "MptForCausalLM": {
+        "d_model": 64, "n_layers": 2, "n_heads": 4, "max_seq_len": 256, "tie_word_embeddings": True,
+        "num_key_value_heads": 4, "attn_config": {"clip_qkv": 0.5},
+    },
     "NemotronHForCausalLM": {
         "layers_block_type": ["mamba", "mlp", "attention", "mamba", "mlp"], "num_hidden_layers": 5,
         "mamba_num_heads": 4, "mamba_head_dim": 32, "ssm_state_size": 16, "n_groups": 2,

@@ -134,6 +134,14 @@ def test_layout_refuses_what_llama_cpp_computes_otherwise() -> None:
         (nemotron("ME*-"), "some of its layers are an MLP and some a mixture"),
         (nemotron("M*-", time_step_limit=[0.1, 9]), "its time_step_limit is 0.1 to 9"),
         (nemotron("M*-", use_bias=True), "its use_bias is true, llama.cpp takes false"),
+        (
+            {
+                "architectures": ["MptForCausalLM"],
+                "hidden_act": "gelu",
+                "attn_config": {"alibi_bias_max": 4},
+            },
+            "its alibi_bias_max is 4, llama.cpp takes 8",
+        ),
         (mixture("Lfm2", routed_scaling_factor=2.5), "its routed_scaling_factor is 2.5"),
         (mixture("Ernie4_5_", moe_layer_end_index=0), "its layers behind 0 are no mixture"),
         (

@@ -123,6 +123,22 @@ DENSE = {
         fused="query_key_value",
         why_not=own.bloom_why_not,
     ),
+    "MptForCausalLM": Architecture(
+        MODEL_ARCH.MPT,
+        ropes=(),
+        activations=("gelu", *TANH_GELU),
+        norm_key="layer_norm_epsilon",
+        centred=True,
+        own_keys={
+            "hidden_size": "d_model",
+            "num_hidden_layers": "n_layers",
+            "num_attention_heads": "n_heads",
+            "max_position_embeddings": "max_seq_len",
+        },
+        width=own.mpt_width,
+        write_keys=own.mpt_keys,
+        why_not=own.mpt_why_not,
+    ),
     "NemotronForCausalLM": Architecture(
         MODEL_ARCH.NEMOTRON,
         rotated=0.5,

@@ -131,6 +131,29 @@ def bloom_why_not(config: Config) -> str | None:
     return None
 
 
+ALIBI = 8
+"""transformers' largest bias of a position, whatever the config says."""
+
+
+def mpt_width(config: Config) -> int:
+    return int(config.get("expansion_ratio") or 4) * int(config["hidden_size"])
+
+
+def mpt_keys(writer: GGUFWriter, config: Config) -> None:
+    attention = config.get("attn_config") or {}
+    writer.add_max_alibi_bias(ALIBI)
+    if attention.get("clip_qkv") is not None:
+        writer.add_clamp_kqv(float(attention["clip_qkv"]))
+
+
+def mpt_why_not(config: Config) -> str | None:
+    taken = takes(alibi=True, qk_ln=False, softmax_scale=0.0, alibi_bias_max=ALIBI)
+    attention = taken(config.get("attn_config") or {})
+    if not config.get("tie_word_embeddings", True):
+        return "its head is not its embedding, llama.cpp takes that"
+    return attention or takes(no_bias=True, logit_scale=0.0)(config)
+
+
 def no_head_norms(config: Config) -> str | None:
     for key in ("qk_layernorm", "use_qk_norm"):
         if config.get(key):
