@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import {
+  type BlockMatrix,
   checkStrategy,
   type Facts,
   heldMethods,
@@ -14,6 +15,22 @@ import { modelFamilies } from "../../tracker/lab/search/model_families.ts";
 import { shippedRules } from "../../tracker/lab/search/strategy_rules.ts";
 import { request, smallFacts } from "../core/spec_fixtures.ts";
 
+/** A Llama's matrices by their names in a block. */
+function matricesOf(layers: number, hidden: number, keys: number, wide: number): BlockMatrix[] {
+  const row = (name: string, out_features: number, in_features: number): BlockMatrix => (
+    { name, out_features, in_features, blocks: [[0, layers - 1]] }
+  );
+  return [
+    row("self_attn.q_proj", hidden, hidden),
+    row("self_attn.k_proj", keys, hidden),
+    row("self_attn.v_proj", keys, hidden),
+    row("self_attn.o_proj", hidden, hidden),
+    row("mlp.gate_proj", wide, hidden),
+    row("mlp.up_proj", wide, hidden),
+    row("mlp.down_proj", hidden, wide),
+  ];
+}
+
 /** Shapes of SmolLM2-135M. */
 const DECODER = {
   ...{ layers: 30, hidden_size: 576, intermediate_size: 1536, heads: 9, kv_heads: 3, head_dim: 64 },
@@ -23,6 +40,7 @@ const DECODER = {
     { out_features: 1536, in_features: 576, count: 60 },
     { out_features: 576, in_features: 1536, count: 30 },
   ],
+  block_matrices: matricesOf(30, 576, 192, 1536),
   ...{ linear_parameters: 106_168_320, group_sizes: [16, 32, 48, 64, 96, 192] },
 };
 
@@ -42,6 +60,7 @@ const WIDE = {
     { out_features: 8192, in_features: 2048, count: 32 },
     { out_features: 2048, in_features: 8192, count: 16 },
   ],
+  block_matrices: matricesOf(16, 2048, 512, 8192),
   ...{ linear_parameters: 973_078_528, group_sizes: [16, 32, 64, 128, 256] },
 };
 
