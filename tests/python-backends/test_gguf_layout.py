@@ -62,10 +62,6 @@ def test_layout_refuses_what_llama_cpp_computes_otherwise() -> None:
             {"architectures": ["Qwen2ForCausalLM"], "rope_parameters": {"rope_type": "llama3"}},
             "llama3",
         ),
-        (
-            {"architectures": ["MistralForCausalLM"], "sliding_window": 16},
-            "sliding_window is 16",
-        ),
         (gemma(2, query_pre_attn_scalar=32), "query_pre_attn_scalar is 32, llama.cpp takes 16"),
         (gemma(2, attn_logit_softcapping=None), "no attn_logit_softcapping"),
         (gemma(2, layer_types=["full_attention"] * 2), "not every 2th of its layers"),
@@ -102,8 +98,8 @@ def test_layout_refuses_what_llama_cpp_computes_otherwise() -> None:
             "its residuals are of what a norm gives",
         ),
         (
-            {"architectures": ["Phi3ForCausalLM"], "sliding_window": 16},
-            "sliding_window is 16, llama.cpp's phi3 attends to every token",
+            {"architectures": ["Exaone4ForCausalLM"], "sliding_window": 16},
+            "its layers without a window do not rotate",
         ),
         (
             {"architectures": ["FalconForCausalLM"], "alibi": True},
@@ -151,12 +147,24 @@ def test_layout_refuses_what_llama_cpp_computes_otherwise() -> None:
     ):
         with pytest.raises(CallFailure, match=why):
             GgufLayout(config(**changes))
-    longer = {"architectures": ["MistralForCausalLM"], "sliding_window": 4096}
-    assert GgufLayout(config(**longer)).architecture == "llama"  # no text is so long
-    unused = {"sliding_window": 9, "use_sliding_window": False}
-    assert GgufLayout(config(architectures=["Qwen2ForCausalLM"], **unused)).architecture == "qwen2"
     with pytest.raises(CallFailure, match="no tensor model"):
         GgufLayout(config()).name("model.layers.0.extra.weight")
+
+
+def test_a_file_reads_as_many_tokens_as_a_window_that_llama_cpp_has_not_leaves_whole() -> None:
+    for name in ("Mistral", "Phi3", "Qwen2"):
+        layout = GgufLayout(config(architectures=[f"{name}ForCausalLM"], sliding_window=16))
+        [note] = [one for one in layout.notes if "the model to the last 16" in one]
+        assert layout.reads == 16 and note.startswith("the file reads 16 tokens")
+    longest = config()["max_position_embeddings"]
+    for whole in (
+        {"architectures": ["MistralForCausalLM"], "sliding_window": 4096},
+        {"architectures": ["Qwen2ForCausalLM"], "sliding_window": 9, "use_sliding_window": False},
+        {"sliding_window": 9, "layer_types": ["full_attention"] * 2},
+        gemma(2),
+    ):
+        layout = GgufLayout(config(**whole))
+        assert layout.reads == longest and not any("window" in one for one in layout.notes)
 
 
 def test_layers_behind_the_last_are_left_out() -> None:

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from architecture_configs import VARIANTS
+from gguf import GGUFReader
 from runtime_fixtures import (
     artifact,
     folder,
@@ -113,6 +114,28 @@ def test_short_factors_turn_a_context_that_is_no_longer_than_the_first(tmp_path:
     assert found["strict_kl"] <= 1e-6 and found["strict_max_difference"] <= 1e-3
     [note] = [note for note in written(directory)[1]["notes"] if "long factors" in note]
     assert "context is of more than 1024 tokens" in note
+
+
+@pytest.mark.parametrize("architecture", ["MistralForCausalLM", "Phi3ForCausalLM"])
+def test_a_window_is_exact_up_to_its_tokens_and_the_file_reads_no_more(
+    architecture: str, tmp_path: Path
+) -> None:
+    """The fixture's text has 48 tokens."""
+    for window in (48, 16):
+        directory = tmp_path / f"{architecture}-{window}"
+        shutil.copytree(four_bit_model(architecture), directory)
+        config = json.loads((directory / "config.json").read_text())
+        (directory / "config.json").write_text(json.dumps(config | {"sliding_window": window}))
+        path = logits_path(directory)
+        if window == 16:
+            with pytest.raises(CallFailure, match=r"Cannot trust llama\.cpp.*KL divergence"):
+                proof(directory, path)
+        else:
+            found = proof(directory, path)
+            assert found["strict_kl"] <= 1e-6 and found["strict_max_difference"] <= 1e-3
+        file = GGUFReader(written(directory)[0] / "model.gguf")
+        kind = str(file.fields["general.architecture"].contents())
+        assert file.fields[f"{kind}.context_length"].contents() == window
 
 
 def test_floats_run_as_float16() -> None:

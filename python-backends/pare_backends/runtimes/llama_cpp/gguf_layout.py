@@ -10,7 +10,10 @@ import numpy as np
 from gguf import MODEL_ARCH_NAMES, GGUFWriter, get_tensor_name_map
 
 from pare_backends.failures import CallFailure
-from pare_backends.runtimes.llama_cpp.architectures.architecture import why_no_windows
+from pare_backends.runtimes.llama_cpp.architectures.architecture import (
+    whole_window,
+    why_no_windows,
+)
 from pare_backends.runtimes.llama_cpp.architectures.known import ARCHITECTURES
 from pare_backends.runtimes.llama_cpp.architectures.mixtures import experts, of_all
 from pare_backends.runtimes.llama_cpp.architectures.own_keys import has_no_keys, kinds_of_layers
@@ -30,6 +33,10 @@ IN_FLOAT32 = (
 """Endings of what chooses experts, of positions and of convolutions: they lie in float32."""
 USUAL_EPSILON = 1e-5
 USUAL_CONTEXT = 2048
+WINDOW_NOTE = (
+    "the file reads {window} tokens: of longer texts llama.cpp attends to all,"
+    " the model to the last {window}"
+)
 GELU_NOTE = "llama.cpp computes gelu by a tanh, the model by the error function: up to 0.0005 apart"
 NEEDED = ("hidden_size", "num_hidden_layers", "num_attention_heads", "vocab_size")
 NOT_STORED = ("rotary_emb.inv_freq", ".attn.bias", ".attn.masked_bias", "attention.masked_bias")
@@ -87,7 +94,12 @@ class GgufLayout:
             raise _no_layout(other)
         gelu = GELU_NOTE if activation == "gelu" else None
         rotation = None if self.rope is None else self.rope.note
-        self.notes = [note for note in (gelu, rotation) if note is not None]
+        window = whole_window(self._architecture, config)
+        # BLOOM's config names no length, as its attention has no limit.
+        self.reads = window or int(config.get("max_position_embeddings", USUAL_CONTEXT))
+        """Tokens of the longest text, as the file says it."""
+        cut = None if window is None else WINDOW_NOTE.format(window=window)
+        self.notes = [note for note in (gelu, rotation, cut) if note is not None]
         """What llama.cpp computes by another formula than the model."""
         self._names = get_tensor_name_map(self._architecture.kind, self.layers)
 
@@ -211,8 +223,7 @@ class GgufLayout:
     def write_keys(self, writer: GGUFWriter) -> None:
         """What llama.cpp must know of the architecture."""
         config = self.config
-        # BLOOM's config names none, as its attention has no limit.
-        writer.add_context_length(int(config.get("max_position_embeddings", USUAL_CONTEXT)))
+        writer.add_context_length(self.reads)
         writer.add_embedding_length(int(config["hidden_size"]))
         writer.add_feed_forward_length(self._architecture.width(config))
         writer.add_block_count(self.layers)

@@ -91,23 +91,27 @@ STRETCHED = ("default", "linear", "yarn")
 ALL_ROPES = (*STRETCHED, "llama3")
 
 
-def why_no_windows(architecture: Architecture, config: Config) -> str | None:
-    """Why llama.cpp would attend to other tokens than the model does; None: to the same."""
-    window = config.get("sliding_window")
-    if not config.get("use_sliding_window", True):
-        window = None
-    period = architecture.window_period
+def whole_window(architecture: Architecture, config: Config) -> int | None:
+    """Tokens of the longest text of which llama.cpp, which sees all, attends to what the model
+    does: its window, which leaves nothing out there. None: whatever the model reads."""
+    window, kinds = _window(config), config.get("layer_types") or []
     longest = int(config.get("max_position_embeddings") or 0)
-    if period is None and window is not None and int(window) >= longest:
-        window = None  # it leaves out no token of any text
-    kinds = config.get("layer_types") or []
+    if architecture.window_period is not None or window is None or window >= longest:
+        return None
+    return None if kinds and "sliding_attention" not in kinds else window
+
+
+def _window(config: Config) -> int | None:
+    window = config.get("sliding_window")
+    return None if window is None or not config.get("use_sliding_window", True) else int(window)
+
+
+def why_no_windows(architecture: Architecture, config: Config) -> str | None:
+    """Why llama.cpp's windows would not be the model's; None: they are, or it has none."""
+    window, kinds = _window(config), config.get("layer_types") or []
+    period = architecture.window_period
     if period is None:
-        if window is None or (kinds and "sliding_attention" not in kinds):
-            return None
-        return (
-            f"its sliding_window is {window}, llama.cpp's {architecture.kind.name.lower()}"
-            " attends to every token"
-        )
+        return None
     if window is None:
         return f"it has no sliding_window, llama.cpp's {architecture.kind.name.lower()} has one"
     expected = [

@@ -207,6 +207,8 @@ EXAONE_WINDOWS = 64
 def exaone4_why_not(config: Config) -> str | None:
     if int(config["num_hidden_layers"]) == EXAONE_WINDOWS:
         return f"it has {EXAONE_WINDOWS} layers, of which llama.cpp takes windows for granted"
+    if config.get("sliding_window") is not None:
+        return "its layers without a window do not rotate, llama.cpp rotates all"
     return None
 
 
