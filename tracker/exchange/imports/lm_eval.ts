@@ -119,8 +119,10 @@ function secondsOf({ date, total_evaluation_time_seconds: took }: LmEvalResults)
   return date === null || took === null ? null : date + took;
 }
 
+/** Null as well: a moment beyond all calendars. */
 function isoTime(seconds: number | null): string | null {
-  return seconds === null ? null : new Date(seconds * 1000).toISOString();
+  const at = new Date((seconds ?? NaN) * 1000);
+  return Number.isNaN(at.getTime()) ? null : at.toISOString();
 }
 
 /** One model's run, from all its files, oldest first. */

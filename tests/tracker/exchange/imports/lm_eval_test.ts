@@ -168,3 +168,20 @@ Deno.test("parsePythonJson() takes NaN and Infinity as numbers outside texts onl
     },
   );
 });
+
+Deno.test("a file whose date no calendar has is read, its moments unknown", () =>
+  inDirectory(async (directory) => {
+    const folder = join(directory, "results");
+    await cp(REAL, folder, { recursive: true });
+    const model = join(folder, "org__tiny-b");
+    const names = (await readdir(model)).filter((one) => one.startsWith("results_"));
+    for (const name of names) {
+      const read = JSON.parse(await Deno.readTextFile(join(model, name)));
+      await writeFile(join(model, name), JSON.stringify({ ...read, date: 1e300 }));
+    }
+    const moments: unknown[] = [];
+    for await (const run of lmEvalRuns(folder)) {
+      if (run.name === "org/tiny-b") moments.push(run.started_at, run.finished_at);
+    }
+    assert.deepEqual(moments, [null, null]);
+  }));
