@@ -6,10 +6,10 @@ const ROWS: Readonly<Record<string, readonly string[]>> = {
   "bytes, records": ["bytes", "index", "records"],
   "power cuts, calls": [
     ...["crash_states", "crash_runs", "crash_publish", "crash_collection"],
-    ...["syscalls", "syscalls_copies"],
+    ...["syscalls", "syscalls_copies", "syscalls_runs", "syscalls_publish"],
   ],
-  "queue, processes": ["scheduler", "engine", "processes", "kills"],
-  "messages, pages": ["messages", "answers", "assistant", "pages"],
+  "queue, processes": ["scheduler", "engine", "engines", "processes", "runs", "kills"],
+  "messages, pages": ["messages", "answers", "assistant", "pages", "browser"],
   "strangers' files": ["doors", "python_doors"],
 };
 

@@ -1,10 +1,11 @@
+/** kill -9 while prompts are read for all cells of a sweep: resume says the same to each. */
 import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { answers, killAt, pare } from "../fixtures/killed_study.ts";
-import { shareDefaultEnvironment } from "../python-backends/scripted_worker.ts";
-import { sampleReader } from "../../tracker/show/view/view_study.ts";
-import { openStore } from "../../tracker/store/store.ts";
+import { sampleReader } from "../../../tracker/show/view/view_study.ts";
+import { openStore } from "../../../tracker/store/store.ts";
+import { answers, killAt, pare } from "../../fixtures/killed_study.ts";
+import { folderIn, numberIn, type RunFaults } from "./run_faults.ts";
 
 const WORDS = ["the red fox", "lives in the den", "a grey owl", "sleeps near the pond"];
 
@@ -12,7 +13,7 @@ const WORDS = ["the red fox", "lives in the den", "a grey owl", "sleeps near the
 function rows(): string {
   const words = (seed: number) =>
     Array.from({ length: 30 }, (_, n) => WORDS[(n * n + seed * (n + 1)) % WORDS.length]).join(" ");
-  return Array.from({ length: 24 }, (_, n) => ({ prompt: words(n), answer: WORDS[n % 4] }))
+  return Array.from({ length: 8 }, (_, n) => ({ prompt: words(n), answer: WORDS[n % 4] }))
     .map((row) => `${JSON.stringify(row)}\n`).join("");
 }
 
@@ -32,30 +33,29 @@ async function saidIn(home: string) {
   return said;
 }
 
-Deno.test("kill -9 while prompts are read for all cells of a sweep: resume says the same to each", async () => {
-  await shareDefaultEnvironment();
-  const folder = await Deno.makeTempDir();
-  try {
+const SHARES = [10, 20, 30, 40, 50, 60, 70, 80, 90];
+
+export const sweepKills: RunFaults = {
+  name: "a sweep",
+  points: SHARES.map((share) => `kill -9 at ${share} % of its answers`),
+  async open(folder) {
     const dataset = join(folder, "rows.jsonl");
     await writeFile(dataset, rows());
     const run = [
       ...["sweep", "--model", "tiny", "--dataset", dataset, "--yes"],
-      ...["--methods", "streaming,snapkv,h2o", "--budgets", "0.25,32"],
+      ...["--methods", "streaming,snapkv", "--budgets", "0.25,32"],
     ];
-    const [whole, broken] = [join(folder, "whole"), join(folder, "broken")];
+    const whole = folderIn(folder, "whole");
     const unbroken = await pare(whole, run);
     assert.equal(unbroken.exitCode, 0, unbroken.all);
     const expected = await saidIn(whole);
-    assert.equal(Object.keys(expected).length, 1 + 6);
-
+    assert.equal(Object.keys(expected).length, 1 + 4);
     const total = (await answers(whole)).length;
-    for (const [kill, share] of [0.3, 0.6].entries()) {
-      await killAt(broken, kill === 0 ? run : ["resume"], Math.round(share * total));
-    }
-    const resumed = await pare(broken, ["resume"]);
-    assert.equal(resumed.exitCode, 0, resumed.all);
-    assert.deepEqual(await saidIn(broken), expected);
-  } finally {
-    await Deno.remove(folder, { recursive: true });
-  }
-});
+    return async (point, broken) => {
+      await killAt(broken, run, Math.round(numberIn(point) / 100 * total));
+      const resumed = await pare(broken, ["resume"]);
+      assert.equal(resumed.exitCode, 0, resumed.all);
+      assert.deepEqual(await saidIn(broken), expected);
+    };
+  },
+};
