@@ -125,7 +125,7 @@ Deno.test("a card that lies is refused before anything is asked", async () => {
     [at("http://169.254.169.254/rpc"), /private address http:\/\/169\.254\.169\.254/],
     [at("https://elsewhere.example/rpc"), /names https:\/\/elsewhere\.example, which is not/],
     [at("not a url"), /an address that is none/],
-    [at("\n:\u001b[2J//a"), /an address that is none:  :\\u001b\[2J\/\/a$/],
+    [at("\n:\u001b[2J//a"), /an address that is none: {2}:\\u001b\[2J\/\/a$/],
     [{ supportedInterfaces: [] }, /names no interface/],
     ["<html>", /its card cannot be read/],
     [{ supportedInterfaces: undefined, name: undefined, url: "http://x" }, /it has no name/],
