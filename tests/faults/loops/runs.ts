@@ -3,14 +3,20 @@ import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { shareEnvironments } from "../../python-backends/scripted_worker.ts";
 import { injecting, type Loop, sometimes } from "../loop.ts";
+import { boardKills } from "../runs/board_kills.ts";
+import { experimentFaults } from "../runs/experiment_faults.ts";
 import { programKills } from "../runs/program_kills.ts";
+import { recoveryFaults } from "../runs/recovery_faults.ts";
 import { folderIn, type RunFaults } from "../runs/run_faults.ts";
 import { scoreKills } from "../runs/score_kills.ts";
 import { stagedFaults } from "../runs/staged_faults.ts";
 import { sweepKills } from "../runs/sweep_kills.ts";
 import { inTurn } from "../shuffled_places.ts";
 
-const KINDS: readonly RunFaults[] = [programKills, sweepKills, scoreKills, stagedFaults];
+const KINDS: readonly RunFaults[] = [
+  ...[programKills, sweepKills, scoreKills, boardKills],
+  ...[stagedFaults, recoveryFaults, experimentFaults],
+];
 
 async function pointsHere() {
   const found: { of: RunFaults; point: string }[] = [];

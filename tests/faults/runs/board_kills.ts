@@ -1,13 +1,15 @@
+/** A board and the study that it began: either ends, and the next board has what is left. */
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { readLease } from "../../tracker/jobs/attempt/lease.ts";
-import { attemptFolder, queuePaths } from "../../tracker/store/queue/queue_paths.ts";
-import { openStore } from "../../tracker/store/store.ts";
-import { family } from "../fixtures/killed_study.ts";
-import { emptyHome } from "../fixtures/notebook_run.ts";
-import { pareWords, type Program, startProgram } from "../fixtures/programs.ts";
-import { isAlive, until } from "../python-backends/scripted_worker.ts";
-import { temporaryFolder } from "../temporary_folder.ts";
+import { readLease } from "../../../tracker/jobs/attempt/lease.ts";
+import { attemptFolder, queuePaths } from "../../../tracker/store/queue/queue_paths.ts";
+import { openStore } from "../../../tracker/store/store.ts";
+import { family } from "../../fixtures/killed_study.ts";
+import { emptyHome } from "../../fixtures/notebook_run.ts";
+import { pareWords, type Program, startProgram } from "../../fixtures/programs.ts";
+import { isAlive } from "../../python-backends/scripted_worker.ts";
+import { until } from "../processes/family.ts";
+import type { RunFaults } from "./run_faults.ts";
 
 interface Board {
   readonly program: Program;
@@ -51,7 +53,7 @@ async function running(home: string, max_trials: number) {
   await until("the baseline runs", async () => {
     const { trials } = await board.ask(`/api/studies/${study_id}`);
     return Number(trials) > 0;
-  }, 120_000);
+  }, 120);
   const paths = queuePaths(join(home, "store"));
   const pid = () => readLease(attemptFolder(paths, job_id, 1))!.pid;
   return { board, study_id, paths, pid: pid() };
@@ -62,21 +64,21 @@ async function ended(board: Board): Promise<void> {
   assert.deepEqual(await board.program.exited, { code: 0, signal: null });
 }
 
-Deno.test("a study that is cancelled on the board ends as by Ctrl-C, and nothing of it goes on", async () => {
-  const home = await emptyHome(temporaryFolder("board-stop"));
+/** It ends as by Ctrl-C, and nothing of it goes on. */
+async function cancelled(home: string): Promise<void> {
   const { board, study_id, pid } = await running(home, 3);
   const all = await family(pid);
   assert.ok(all.length > 3, "the wrapper has a study, a nursery and a worker");
   await board.ask(`/api/studies/${study_id}`, undefined, "DELETE");
-  await until("it is over", async () => (await jobOf(board)).state === "cancelled", 60_000);
-  await until("nothing of it is left", () => !all.some(isAlive), 10_000);
+  await until("it is over", async () => (await jobOf(board)).state === "cancelled", 60);
+  await until("nothing of it is left", () => !all.some(isAlive), 10);
   const { stop } = await board.ask(`/api/studies/${study_id}`);
   assert.equal(stop, "cancelled");
   await ended(board);
-});
+}
 
-Deno.test("kill -9 of a board and then of its study: the next board has it, and it goes on where it was", async () => {
-  const home = await emptyHome(temporaryFolder("board-kills"));
+/** The next board has it, and it goes on where it was. */
+async function killedBoth(home: string): Promise<void> {
   const { board: first, study_id, pid } = await running(home, 2);
   Deno.kill(first.program.pid, "SIGKILL");
   await first.program.exited;
@@ -87,10 +89,10 @@ Deno.test("kill -9 of a board and then of its study: the next board has it, and 
 
   const all = await family(pid);
   Deno.kill(pid, "SIGKILL");
-  await until("nothing of it is left", () => !all.some(isAlive), 40_000);
-  await until("the board knows", async () => (await jobOf(second)).state === "waiting", 40_000);
+  await until("nothing of it is left", () => !all.some(isAlive), 40);
+  await until("the board knows", async () => (await jobOf(second)).state === "waiting", 40);
   assert.match((await jobOf(second)).reason, /waits until .* to try again: it vanished/);
-  await until("it is done", async () => (await jobOf(second)).state === "done", 400_000);
+  await until("it is done", async () => (await jobOf(second)).state === "done", 400);
   assert.equal((await jobOf(second)).attempt, 2);
   await ended(second);
 
@@ -100,4 +102,15 @@ Deno.test("kill -9 of a board and then of its study: the next board has it, and 
   );
   assert.equal(trials.length, 3, "the baseline and two trials");
   assert.deepEqual(trials.map(({ times }) => Number(times)), [1, 1, 1]);
-});
+}
+
+const DOES: Readonly<Record<string, (home: string) => Promise<void>>> = {
+  "its study is cancelled": cancelled,
+  "kill -9 of the board, and then of its study": killedBoth,
+};
+
+export const boardKills: RunFaults = {
+  name: "a board",
+  points: Object.keys(DOES),
+  open: () => Promise.resolve(async (point, folder) => DOES[point]!(await emptyHome(folder))),
+};
