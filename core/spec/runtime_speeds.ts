@@ -74,7 +74,8 @@ export function toTimeAgain(
 
 /**
  * Sessions of one runtime as one timing: that of the fastest, since other work only lengthens a session
- * and one that it disturbed shall decide nothing. Its error is at least how far the next one is off.
+ * and one that it disturbed shall decide nothing. Its error is at least how far the next one is off, and
+ * that of the steadier of both: a single slow pass of three says little where another session agrees.
  */
 export function ofSessions(sessions: readonly RuntimeSpeed[]): RuntimeSpeed {
   const timed = sessions.filter(({ latency_ms }) => latency_ms !== null)
@@ -85,7 +86,10 @@ export function ofSessions(sessions: readonly RuntimeSpeed[]): RuntimeSpeed {
   const apart = second.latency_ms! - first.latency_ms!;
   return {
     ...first,
-    standard_error: Math.max(first.standard_error ?? 0, apart),
+    standard_error: Math.max(
+      Math.min(first.standard_error ?? 0, second.standard_error ?? 0),
+      apart,
+    ),
     sessions: timed.length,
   };
 }
