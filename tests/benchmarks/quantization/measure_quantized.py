@@ -47,6 +47,7 @@ def chained(asked: dict[str, Any], parent: Path) -> tuple[Path, dict[str, Any]]:
             child,
             training_path=str(calibration(asked, parent)),
             original_dir=str(parent),
+            reference_dir=str(parent),
             layer_cache=str(Path(asked["folder"]) / "layers"),
             tool_python=asked.get("tool_python"),
         )
