@@ -4,6 +4,7 @@ of its dequantized weights. Arguments: a JSON list of architectures, a JSON obje
 
 from __future__ import annotations
 
+import functools
 import json
 import sys
 from pathlib import Path
@@ -22,6 +23,7 @@ from pare_backends.models.tiny import write_tokenizer
 from pare_backends.progress import silent_report
 
 
+@functools.cache
 def floats_of(architecture: str) -> Path:
     """A model of random weights with a tokenizer and windows of text."""
     four_bit_model(architecture)

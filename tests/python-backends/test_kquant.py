@@ -15,7 +15,8 @@ import numpy as np
 import pytest
 import torch
 from gguf import GGUFReader
-from runtime_fixtures import folder, four_bit_model
+from print_kquants import floats_of
+from runtime_fixtures import folder
 from test_conversion import found
 from test_conversion import made as converted
 from test_gguf import written
@@ -34,7 +35,6 @@ from pare_backends.checkpoint.forms.ggml import BLOCK_KINDS
 from pare_backends.failures import CallFailure
 from pare_backends.methods.context import Context
 from pare_backends.models.layout import layout_of
-from pare_backends.models.tiny import write_tokenizer
 from pare_backends.progress import silent_report
 from pare_backends.quantization import kquant
 from pare_backends.quantization.head import LOOKUPS
@@ -80,19 +80,6 @@ def model_dir(tied: bool = True) -> Path:
     return directory
 
 
-@functools.cache
-def other_model(architecture: str) -> Path:
-    """The floats of a model whose blocks have other matrices than Llama's, with windows."""
-    from safetensors.numpy import save_file
-
-    four_bit_model(architecture)
-    directory = folder() / f"{architecture}-floats"
-    write_tokenizer(directory)
-    ids = np.random.default_rng(0).integers(0, 320, (4, 32)).astype(np.int32)
-    save_file({"input_ids": ids}, str(directory / "windows.st"))
-    return directory
-
-
 @pytest.mark.parametrize("kinds_by", ["mix", "fisher"])
 @pytest.mark.parametrize(
     ("architecture", "count"),
@@ -102,7 +89,7 @@ def test_layers_that_lie_turned_or_together_become_blocks(
     architecture: str, count: int, kinds_by: str
 ) -> None:
     """Near the original, whose rows and columns nothing has swapped; the same once read again."""
-    directory = other_model(architecture)
+    directory = floats_of(architecture)
     context = context_of(directory, interpreter())
     source = read(directory)
     checkpoint = kquant.apply(source, params("Q8_0", kinds_by=kinds_by), context)
@@ -120,7 +107,7 @@ def test_layers_that_lie_turned_or_together_become_blocks(
 
 
 def test_an_expert_that_saw_no_token_weighs_its_columns_as_the_others_do(tmp_path: Path) -> None:
-    context = context_of(other_model("Qwen2MoeForCausalLM"), interpreter())
+    context = context_of(floats_of("Qwen2MoeForCausalLM"), interpreter())
     model, _ = context.load_linear(read(context.parent_dir))
     layers = context.layout.linear
     squares = input_squares(model, context.layout, layers, torch.tensor([[5]]), context.report)

@@ -6,6 +6,8 @@ matrix (`kv_b_proj`), which can be blocks as any other; its cache holds whole ke
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from gguf import MODEL_ARCH, GGUFWriter
 
 from pare_backends.runtimes.llama_cpp.architectures import mixtures
@@ -68,31 +70,23 @@ def glm_keys(writer: GGUFWriter, config: Config) -> None:
     sigmoid_keys(writer, _as_counted(config))
 
 
+DEEPSEEK = Architecture(
+    MODEL_ARCH.DEEPSEEK2,
+    ropes=("default", "yarn"),
+    scales_queries=True,
+    head_widths=latent_widths,
+    own_keys={"num_experts": "n_routed_experts"},
+    write_keys=sigmoid_keys,
+    why_not=latent_why_not,
+)
+
 LATENT = {
-    "DeepseekV2ForCausalLM": Architecture(
-        MODEL_ARCH.DEEPSEEK2,
-        ropes=("default", "yarn"),
-        scales_queries=True,
-        head_widths=latent_widths,
-        own_keys={"num_experts": "n_routed_experts"},
-        write_keys=softmax_keys,
-        why_not=own.first_of(latent_why_not, greedy_why_not),
+    "DeepseekV2ForCausalLM": replace(
+        DEEPSEEK, write_keys=softmax_keys, why_not=own.first_of(latent_why_not, greedy_why_not)
     ),
-    "DeepseekV3ForCausalLM": Architecture(
-        MODEL_ARCH.DEEPSEEK2,
-        ropes=("default", "yarn"),
-        scales_queries=True,
-        head_widths=latent_widths,
-        own_keys={"num_experts": "n_routed_experts"},
-        write_keys=sigmoid_keys,
-        why_not=latent_why_not,
-    ),
-    "Glm4MoeLiteForCausalLM": Architecture(
-        MODEL_ARCH.DEEPSEEK2,
-        ropes=("default", "yarn"),
-        scales_queries=True,
-        head_widths=latent_widths,
-        own_keys={"num_experts": "n_routed_experts"},
+    "DeepseekV3ForCausalLM": DEEPSEEK,
+    "Glm4MoeLiteForCausalLM": replace(
+        DEEPSEEK,
         write_keys=glm_keys,
         why_not=own.first_of(
             latent_why_not, lambda config: mixtures.dense_first(_as_counted(config))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from gguf import MODEL_ARCH, GGUFWriter
 from numpy import exp, ndarray
 
@@ -84,38 +86,29 @@ def a_value_for_each_key(config: Config) -> str | None:
     )
 
 
+QWEN_NEXT = Architecture(
+    MODEL_ARCH.QWEN3NEXT,
+    ropes=("default", "yarn"),
+    rotated=ROTATED,
+    same_heads=True,
+    norm_shift=1.0,
+    unshifted=("linear_attn.norm.weight",),
+    values={".A_log": decay},
+    write_keys=next_keys,
+    why_not=own.first_of(delta_why_not, mixtures.mixture_why_not(True)),
+)
+QWEN_35 = replace(
+    QWEN_NEXT,
+    kind=MODEL_ARCH.QWEN35,
+    ropes=("default",),
+    write_keys=sections_keys,
+    why_not=own.first_of(delta_why_not, a_value_for_each_key),
+)
+
 LINEAR_ATTENTION = {
-    "Qwen3NextForCausalLM": Architecture(
-        MODEL_ARCH.QWEN3NEXT,
-        ropes=("default", "yarn"),
-        rotated=ROTATED,
-        same_heads=True,
-        norm_shift=1.0,
-        unshifted=("linear_attn.norm.weight",),
-        values={".A_log": decay},
-        write_keys=next_keys,
-        why_not=own.first_of(delta_why_not, mixtures.mixture_why_not(True)),
-    ),
-    "Qwen3_5ForCausalLM": Architecture(
-        MODEL_ARCH.QWEN35,
-        ropes=("default",),
-        rotated=ROTATED,
-        same_heads=True,
-        norm_shift=1.0,
-        unshifted=("linear_attn.norm.weight",),
-        values={".A_log": decay},
-        write_keys=sections_keys,
-        why_not=own.first_of(delta_why_not, a_value_for_each_key),
-    ),
-    "Qwen3_5MoeForCausalLM": Architecture(
-        MODEL_ARCH.QWEN35MOE,
-        ropes=("default",),
-        rotated=ROTATED,
-        same_heads=True,
-        norm_shift=1.0,
-        unshifted=("linear_attn.norm.weight",),
-        values={".A_log": decay},
-        write_keys=mixed_sections_keys,
-        why_not=own.first_of(delta_why_not, a_value_for_each_key),
+    "Qwen3NextForCausalLM": QWEN_NEXT,
+    "Qwen3_5ForCausalLM": QWEN_35,
+    "Qwen3_5MoeForCausalLM": replace(
+        QWEN_35, kind=MODEL_ARCH.QWEN35MOE, write_keys=mixed_sections_keys
     ),
 }
