@@ -18,50 +18,52 @@ from pare_backends.measuring.quiet import (
 from pare_backends.progress import Report, silent_report
 
 
+class Waiting:
+    """A timing in a thread, and whether it waits for another or is in."""
+
+    def __init__(self) -> None:
+        self.waits, self.is_in = threading.Event(), threading.Event()
+        self._thread = threading.Thread(target=self._time)
+        self._thread.start()
+
+    def _time(self) -> None:
+        def told(event: dict[str, Any]) -> None:
+            if event["event"] == "progress":
+                self.waits.set()
+
+        with timing_lock(Report(told)):
+            self.is_in.set()
+
+    def comes_in(self) -> bool:
+        self._thread.join(120)  # another process of this user may time something meanwhile
+        return self.is_in.is_set()
+
+
 def test_timing_lock_lets_one_timing_in_at_a_time(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.delenv(VARIABLE, raising=False)
-    waited = threading.Event()
-    entered = threading.Event()
-    report = Report(lambda event: waited.set() if event["event"] == "progress" else None)
-
-    def second() -> None:
-        with timing_lock(report):
-            entered.set()
-
     with timing_lock(silent_report()):
-        thread = threading.Thread(target=second)
-        thread.start()
-        assert waited.wait(120)
-        assert not entered.is_set()
-    thread.join(120)  # another process of this user may time something meanwhile
-    assert entered.is_set()
+        second = Waiting()
+        assert second.waits.wait(120)
+        assert not second.is_in.is_set()
+    assert second.comes_in()
 
 
 def test_timings_on_two_devices_go_side_by_side_and_none_beside_the_machine_s(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.delenv(VARIABLE, raising=False)
-    waited, entered = threading.Event(), threading.Event()
-    report = Report(lambda event: waited.set() if event["event"] == "progress" else None)
-
-    def machine() -> None:
-        with timing_lock(report):
-            entered.set()
-
     monkeypatch.setenv(DEVICE, "gpu-1")
     with timing_lock(silent_report()):
         monkeypatch.setenv(DEVICE, "gpu-2")
         with timing_lock(silent_report()):
             pass
         monkeypatch.delenv(DEVICE)
-        thread = threading.Thread(target=machine)
-        thread.start()
-        assert waited.wait(120)
-        assert not entered.is_set()
-    thread.join(120)  # another process of this user may time something meanwhile
-    assert entered.is_set()
+        machine = Waiting()
+        assert machine.waits.wait(120)
+        assert not machine.is_in.is_set()
+    assert machine.comes_in()
 
 
 def test_a_timing_that_waits_for_nobody_takes_the_machine_as_it_is(
