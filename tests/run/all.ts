@@ -27,9 +27,9 @@ import {
   types,
 } from "./jobs.ts";
 import { failureLines } from "./failures.ts";
+import { endAll } from "./in_group.ts";
 import { type Ended, type Job, longestFirst, runInLanes } from "./lanes.ts";
 import { begunWithin, inTurn, minutesOfRun, secondsLeft } from "./limit.ts";
-import { stop } from "./run_job.ts";
 import { denoSeconds, pytestSeconds, type Seconds, writeSeconds } from "./seconds.ts";
 import { setUp } from "./set_up.ts";
 import { inTemporaryFolder } from "./temporary.ts";
@@ -75,7 +75,7 @@ async function run(mode: Mode, below: readonly string[], measure: boolean): Prom
     say(one);
   });
   const { ended, unsteady } = mode === "gate"
-    ? await onceMoreAlone(jobs, first, say, secondsLeft((performance.now() - started) / 1000))
+    ? await onceMoreAlone(jobs, first, say, secondsLeft())
     : { ended: first, unsteady: [] };
   const seconds = (performance.now() - started) / 1000;
   const lines = [...budgetLines(mode, jobs, ended, seconds), "", ...unsteady];
@@ -97,7 +97,7 @@ async function keepSeconds(ended: readonly Ended[]): Promise<void> {
 
 if (import.meta.main) {
   for (const signal of ["SIGINT", "SIGTERM"] as const) {
-    process.on(signal, () => stop.abort());
+    process.on(signal, () => void endAll());
   }
   const [asked = "test", ...words] = Deno.args;
   const whole = asked === "ok" && words.includes("--long");

@@ -10,6 +10,11 @@ export function budgetOf({ seconds }: Pick<Job, "seconds">): number {
   return Math.ceil(1.5 * seconds + 15);
 }
 
+/** Seconds after which a job hangs, and is ended: more than a machine with much else to do makes of it. */
+export function limitOf(job: Pick<Job, "seconds">): number {
+  return Math.max(15 * 60, 2 * budgetOf(job));
+}
+
 /** The name, cut where a process runs many files. */
 function shortName(name: string): string {
   const [first, ...others] = name.split(" tests/");

@@ -2,6 +2,7 @@
  * A run that must end in time, as a machine of a gate has a limit: the slow parts come last, and what
  * would begin too late is left out and named, so that everything else still counts.
  */
+import { ESCAPES } from "./counts.ts";
 import type { Job } from "./lanes.ts";
 
 /** Multiples of it fall evenly between 0 and 1, whatever their number. */
@@ -16,11 +17,24 @@ export function minutesOfRun(value = Deno.env.get("PARE_RUN_MINUTES")): number |
 }
 
 /** After the last slow part has begun: for it to end, and for what failed to be tried again. */
-const MORE_MINUTES = 30;
+const MORE_MINUTES = 25;
 
-/** Until a run must have ended, after so many seconds of it; without a limit it need not. */
-export function secondsLeft(seconds: number, minutes = minutesOfRun()): number {
-  return minutes === null ? Infinity : 60 * (minutes + MORE_MINUTES) - seconds;
+/** Until a run must have ended, after so many seconds of it (this process is the run); without a limit it
+ * need not. */
+export function secondsLeft(
+  seconds = performance.now() / 1000,
+  minutes = minutesOfRun(),
+): number {
+  return minutes === null ? Infinity : Math.max(0, 60 * (minutes + MORE_MINUTES) - seconds);
+}
+
+/** The last test that began before a run was ended, as pytest names one; null: none did. */
+export function lastBegun(output: string): string | null {
+  const lines = output.replaceAll(ESCAPES, "").split("\n");
+  const last = (form: RegExp) =>
+    lines.map((line) => form.exec(line)?.[1]).findLast((one) => one !== undefined);
+  const test = last(/^(\S.*?) \.\.\./);
+  return test === undefined ? null : `${last(/^running \d+ tests? from \.\/(\S+)/)}::${test}`;
 }
 
 /**

@@ -1,13 +1,14 @@
 import assert from "node:assert/strict";
 import type { Job } from "./lanes.ts";
-import { begunWithin, inTurn, minutesOfRun, secondsLeft } from "./limit.ts";
+import { begunWithin, inTurn, lastBegun, minutesOfRun, secondsLeft } from "./limit.ts";
 
 Deno.test("minutesOfRun() is a number above 0 or no limit, and anything else is refused", () => {
   assert.equal(minutesOfRun("65"), 65);
   assert.equal(minutesOfRun(""), null);
   assert.throws(() => minutesOfRun("soon"), /PARE_RUN_MINUTES="soon": say a number above 0/);
   assert.throws(() => minutesOfRun("0"), /above 0/);
-  assert.deepEqual([secondsLeft(60, 55), secondsLeft(60, null)], [84 * 60, Infinity]);
+  assert.equal(secondsLeft(90 * 60, 55), 0);
+  assert.deepEqual([secondsLeft(60, 55), secondsLeft(60, null)], [79 * 60, Infinity]);
 });
 
 Deno.test("begunWithin() runs what begins in time, and counts the rest as left out, with the reason", async () => {
@@ -41,4 +42,13 @@ Deno.test("inTurn() keeps every job, and within a week each has been among the f
     for (const name of order.slice(0, 15)) first.add(name);
   }
   assert.equal(first.size, names.length);
+});
+
+Deno.test("lastBegun() names the test that a run was ended in", () => {
+  const output = [
+    ...["running 2 tests from ./tests/a_test.ts", "adds ... ok (3ms)"],
+    ...["waits ...'waits' has been running for over (1m0s)", "  a step ... ok (1ms)"],
+  ].join("\n");
+  assert.equal(lastBegun(output), "tests/a_test.ts::waits");
+  assert.equal(lastBegun("Check file:///tests/a_test.ts\n"), null);
 });

@@ -1,13 +1,12 @@
 /** Parts of a run, each in a process of its own with what it printed kept until it has ended. */
-import { execa } from "execa";
 import { fileURLToPath } from "node:url";
+import { limitOf } from "./budgets.ts";
 import { type Counts, denoCounts } from "./counts.ts";
+import { inGroup } from "./in_group.ts";
 import type { Job } from "./lanes.ts";
+import { lastBegun, secondsLeft } from "./limit.ts";
 
 export const ROOT = fileURLToPath(new URL("../..", import.meta.url));
-
-/** Ends what runs when this process is to end, so that its temporary folder still goes. */
-export const stop = new AbortController();
 
 const ENVIRONMENT = {
   NO_COLOR: "1",
@@ -18,17 +17,15 @@ const ENVIRONMENT = {
   PARE_QUIET_SECONDS: "0",
 };
 
-/** Runs deno with words; what it printed and whether it failed. */
-export async function deno(words: readonly string[]): Promise<{ output: string; failed: boolean }> {
-  const result = await execa(Deno.execPath(), words, {
-    cwd: ROOT,
-    reject: false,
-    all: true,
-    stdin: "ignore",
-    cancelSignal: stop.signal,
-    env: ENVIRONMENT,
+/** Runs deno with words for as long as the job may; what it printed and whether it failed. */
+async function deno(job: Asked, words: readonly string[]) {
+  const seconds = Math.min(limitOf(job), secondsLeft());
+  const { output, failed, late } = await inGroup([Deno.execPath(), ...words], {
+    ...{ cwd: ROOT, env: ENVIRONMENT, seconds },
   });
-  return { output: result.all ?? "", failed: result.failed };
+  if (!late) return { output, failed };
+  const what = lastBegun(output) ?? `${job.name}::all of it`;
+  return { output: `${output}\nFAILED ${what} did not end within ${seconds.toFixed(0)} s`, failed };
 }
 
 type Asked = Omit<Job, "run">;
@@ -38,7 +35,7 @@ export function check(job: Asked, words: readonly string[]): Job {
   return {
     ...job,
     async run() {
-      const { output, failed } = await deno(words);
+      const { output, failed } = await deno(job, words);
       const counts = failed ? { passed: 0, failed: 1 } : { passed: 1, failed: 0 };
       return { counts, output: `${output}${failed ? "FAILED" : "ok"}: ${job.name}` };
     },
@@ -54,7 +51,7 @@ export function tests(
   return {
     ...job,
     async run() {
-      const { output, failed } = await deno(words);
+      const { output, failed } = await deno(job, words);
       return { counts: countsOf(read(output), failed), output };
     },
   };
