@@ -14,6 +14,10 @@ async function recordAll(store: Store, records: readonly JournalRecord[]): Promi
   await Promise.all(records.map((record) => store.record(record)));
 }
 
+function sizeOf(path: string): number {
+  return existsSync(path) ? Deno.statSync(path).size : 0;
+}
+
 for (
   const [what, damage] of Object.entries({
     "flipped bytes in the file": async (path: string) => {
@@ -42,11 +46,12 @@ for (
       const first = await openStore(used, { write: true });
       await recordAll(first, studyRecords());
       await first.flush();
-      // The log is emptied when it has grown long enough, which may be now.
+      // The log is emptied when it has grown long enough, which may be now: of a few rows there is
+      // no byte to flip but those of the last one, which a kill may have cut as well.
       do {
         await first.record({ type: "study_resumed", at: AT, study_id: STUDY });
         await first.flush();
-      } while (!existsSync(join(used, "pare.duckdb.wal")));
+      } while (sizeOf(join(used, "pare.duckdb.wal")) < 8192);
       // As a killed process leaves it: the last rows are in the write-ahead log.
       await Deno.mkdir(dirname(journalOf(root)), { recursive: true });
       await Deno.copyFile(journalOf(used), journalOf(root));
