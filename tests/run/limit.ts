@@ -17,7 +17,7 @@ export function minutesOfRun(value = Deno.env.get("PARE_RUN_MINUTES")): number |
 }
 
 /** After the last slow part has begun: for it to end, and for what failed to be tried again. */
-const MORE_MINUTES = 25;
+const MORE_MINUTES = 22;
 
 /** Until a run must have ended, after so many seconds of it (this process is the run); without a limit it
  * need not. */
