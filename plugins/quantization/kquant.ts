@@ -66,6 +66,7 @@ interface KquantParams {
   readonly head_blocks: Outer;
   readonly assignment: string;
   readonly kinds_by: "mix" | "fisher";
+  readonly rounded_by: "library" | "gptq";
   readonly importance: boolean;
 }
 
@@ -217,6 +218,12 @@ export default defineMethod({
         "The mix's own rules, or the least rise of the loss by the Fisher information, " +
         "in no more bytes than the mix takes",
     }),
+    rounded_by: choice(["library", "gptq"], {
+      default: "library",
+      unit: "who chooses the integers",
+      description: "llama.cpp's quantizer, or GPTQ's column loop on the scales that it found: of " +
+        "kinds with an integer a weight, which those below 4 bits by codebook are not",
+    }),
     importance: flag({
       default: true,
       description: "Weigh columns by the mean square of their inputs on calibration text",
@@ -228,12 +235,13 @@ export default defineMethod({
   leaves,
   order: roundsOnce,
   label: (params) => {
-    const { block_mix, embedding_blocks, head_blocks, assignment, kinds_by, importance } = params;
+    const { block_mix, embedding_blocks, head_blocks, assignment, importance } = params;
     return [
       ...(assignment === "none" ? [block_mix] : ["as assigned"]),
       ...(embedding_blocks === "mix" ? [] : [`embedding ${embedding_blocks}`]),
       ...(head_blocks === "mix" ? [] : [`head ${head_blocks}`]),
-      ...(kinds_by === "mix" ? [] : ["by fisher"]),
+      ...(params.kinds_by === "mix" ? [] : ["by fisher"]),
+      ...(params.rounded_by === "library" ? [] : ["by gptq"]),
       ...(importance ? [] : ["unweighted"]),
     ];
   },

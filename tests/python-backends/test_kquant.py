@@ -131,7 +131,7 @@ def context_of(directory: Path, python: str | None) -> Context:
 
 def params(mix: str, **more: Any) -> Params:
     given: dict[str, Any] = {"embedding_blocks": "mix", "head_blocks": "mix", "assignment": "none"}
-    given |= {"kinds_by": "mix", "importance": True, "samples": 4, **more}
+    given |= {"kinds_by": "mix", "rounded_by": "library", "importance": True, "samples": 4, **more}
     return Params(block_mix=mix, **given)
 
 

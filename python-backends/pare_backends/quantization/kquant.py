@@ -19,6 +19,7 @@ from pare_backends.models.layout import Layout
 from pare_backends.progress import Report
 from pare_backends.quantization.head import LOOKUPS
 from pare_backends.quantization.layer_checks import check_layers
+from pare_backends.quantization.layers.block_columns import round_blocks
 from pare_backends.quantization.libraries.llama_quantize import FloatFile, Wanted, float_file
 from pare_backends.quantization.mixing.assignment import NONE, named
 from pare_backends.quantization.mixing.fisher import fisher_diagonal
@@ -42,6 +43,7 @@ class Params:
     head_blocks: str
     assignment: str
     kinds_by: str
+    rounded_by: str
     importance: bool
     samples: int
 
@@ -56,10 +58,12 @@ def apply(checkpoint: Checkpoint, params: Params, context: Context) -> Checkpoin
             "Cannot quantize by llama.cpp: an adapter lies beside the weights",
             hint="Merge it (merge: true) in the action before",
         )
-    by_fisher = params.kinds_by == "fisher"
+    by_fisher, by_columns = params.kinds_by == "fisher", params.rounded_by == "gptq"
     importance: Mapping[str, np.ndarray] = {}
     fisher: Mapping[str, torch.Tensor] = {}
-    if params.importance or by_fisher:
+    model: Any = None
+    windows: Any = None
+    if params.importance or by_fisher or by_columns:
         windows = context.calibration(params.samples)
         model, windows = on_device(context.load_linear(checkpoint)[0], windows)
         if params.importance:
@@ -67,7 +71,8 @@ def apply(checkpoint: Checkpoint, params: Params, context: Context) -> Checkpoin
                 importance = input_squares(model, context.layout, layers, windows, context.report)
         if by_fisher:
             fisher = fisher_of(model, windows, context)
-        del model
+        if not by_columns:
+            model = None  # its memory is for the file
     kinds = {}
     if params.assignment != NONE:
         kinds = named(params.assignment, context.layout.linear)
@@ -77,6 +82,8 @@ def apply(checkpoint: Checkpoint, params: Params, context: Context) -> Checkpoin
         if by_fisher:
             alone = Wanted(params.block_mix, "floats", "floats", {}, importance)
             made |= spent_better(file, checkpoint, made, alone, fisher, context)
+    if by_columns:
+        made |= round_blocks(made, model, windows, context)
     counts = Counter(tensor.kind for tensor in made.values())
     told = ", ".join(f"{count} of {kind}" for kind, count in sorted(counts.items()))
     mix = params.block_mix if params.assignment == NONE else "quantizer"

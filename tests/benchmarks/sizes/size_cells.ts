@@ -92,6 +92,14 @@ const mixes = (names: readonly string[]) =>
 const byFisher = (names: readonly string[]) =>
   names.map((mix) => blocks(`kquant ${mix} by fisher`, { block_mix: mix, kinds_by: "fisher" }));
 
+/** The quantizer's scales, the integers by GPTQ's columns. */
+const byGptq = (names: readonly string[], more: Params = {}) =>
+  names.map((mix) => {
+    const kinds = more["kinds_by"] === "fisher" ? "by fisher and gptq" : "by gptq";
+    const params = { block_mix: mix, rounded_by: "gptq", ...more };
+    return blocks(`kquant ${mix} ${kinds}`, params);
+  });
+
 const hqq = (bits: number, group: number): SizeCell => ({
   name: `HQQ: ${bits}-bit g${group}`,
   maker: "HQQ",
@@ -118,6 +126,10 @@ export const CELLS: readonly SizeCell[] = [
   mixed(5.5, "3-4-8"),
   CORRECTED,
   ...mixes(["Q4_K_S", "Q3_K_M"]),
+  ...byGptq(["IQ4_XS", "IQ4_NL"]),
+  ...byGptq(["IQ4_XS", "Q4_K_S", "Q4_K_M"], { kinds_by: "fisher" }),
+  ...byGptq(["Q4_K_M", "Q3_K_M", "Q4_0"]),
+  ...byGptq(["Q3_K_M", "Q5_K_M", "Q6_K"], { kinds_by: "fisher" }),
   rounded("autoround", FINE),
   rounded("gptq", COARSE),
   rounded("awq", COARSE),
