@@ -54,6 +54,9 @@ const SECONDS_A_WEIGHT_BY_FISHER = 1e-6;
 /** Far outliers in blocks of two bits leave a layer this near to itself; another layer has about 0. */
 const LEAST_COSINE = 0.3;
 
+/** The column loop; besides, the windows go through every block twice. */
+const SECONDS_A_WEIGHT_BY_COLUMNS = 6e-8;
+
 /** What an assignment looks like; mixing/assignment.py of the Python half reads it. */
 const ASSIGNMENT = "[A-Z0-9_]{4,7}=[0-9,-]+( [A-Z0-9_]{4,7}=[0-9,-]+){0,31}";
 
@@ -261,19 +264,27 @@ export default defineMethod({
     ).sort((a, b) => size(a) - size(b));
     const mix = finding === "lost" ? further[0] : further.at(-1);
     if (mix === undefined) return null;
-    // The same bytes first: of Q4_K_M it halved the KL of the demo's model (docs/measurements/sizes.md).
+    // The same bytes first: each nearly halved a KL of the demo's model (docs/measurements/sizes.md).
+    if (finding === "lost" && params.rounded_by !== "gptq") {
+      return { ...params, rounded_by: "gptq" };
+    }
     if (finding === "lost" && params.kinds_by === "mix") return { ...params, kinds_by: "fisher" };
     return { ...params, block_mix: mix };
   },
-  estimateSeconds({ block_mix: mix, importance, kinds_by, samples }, { model }) {
+  estimateSeconds({ block_mix: mix, importance, kinds_by, rounded_by, samples }, { model }) {
+    const a_pass = samples * model.linear_parameters * SECONDS_A_WEIGHT_AND_WINDOW;
     const searched = mix.startsWith("IQ");
     const weights = model.linear_parameters + model.embedding_parameters;
     return START_SECONDS +
       weights * (searched ? SECONDS_A_SEARCHED_WEIGHT : SECONDS_A_WEIGHT) +
-      (importance ? samples * model.linear_parameters * SECONDS_A_WEIGHT_AND_WINDOW : 0) +
-      (kinds_by === "mix" ? 0 : model.linear_parameters *
-        (SECONDS_A_WEIGHT_BY_FISHER + 3 * samples * SECONDS_A_WEIGHT_AND_WINDOW));
+      (importance ? a_pass : 0) +
+      (rounded_by === "library"
+        ? 0
+        : model.linear_parameters * SECONDS_A_WEIGHT_BY_COLUMNS + 2 * a_pass) +
+      (kinds_by === "mix" ? 0 : model.linear_parameters * SECONDS_A_WEIGHT_BY_FISHER + 3 * a_pass);
   },
-  // The model and its float32 file, which the quantizer maps; squared gradients and seven kinds.
-  estimateMemory: ({ kinds_by }, facts) => modelMemory(facts, kinds_by === "mix" ? 2 : 4),
+  // The model and its float32 file, which the quantizer maps; squared gradients and seven kinds;
+  // the model, kept for the columns.
+  estimateMemory: ({ kinds_by, rounded_by }, facts) =>
+    modelMemory(facts, (kinds_by === "mix" ? 2 : 4) + (rounded_by === "library" ? 0 : 1)),
 });

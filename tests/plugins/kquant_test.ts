@@ -209,8 +209,13 @@ Deno.test("llama.cpp runs its blocks as stored, others their floats", () => {
 
 Deno.test("the next try has the same bytes spent anew, then the next smaller or larger mix", () => {
   const facts = factsOf("a");
-  const anew = kquant.next(params, "lost", facts)!;
-  assert.deepEqual(anew, { ...params, kinds_by: "fisher" });
+  const rounded = kquant.next(params, "lost", facts)!;
+  assert.deepEqual(rounded, { ...params, rounded_by: "gptq" });
+  const anew = kquant.next(rounded, "lost", facts)!;
+  assert.deepEqual(anew, { ...rounded, kinds_by: "fisher" });
+  // Nearly all weights of these share a code.
+  const shared = kquant.next({ ...params, block_mix: "IQ3_XS" }, "lost", facts)!;
+  assert.deepEqual(shared, { ...params, block_mix: "IQ3_XS", kinds_by: "fisher" });
   assert.equal(kquant.next(anew, "lost", facts)?.block_mix, "Q5_K_S");
   const smaller = kquant.next(params, "kept", facts)!;
   const bytes = (one: typeof params) => kquant.leaves(one, facts).model.weight_bytes!.linear;

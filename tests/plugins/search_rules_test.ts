@@ -70,7 +70,8 @@ Deno.test("every recipe of the rules that ship can run on a plain decoder, in ev
   assert.deepEqual(rules.map(({ name }) => name), [
     ...["scarce", "accuracy_first"],
     ...["exact_answers", "short_answers"],
-    ...["own_blocks_of_llama_cpp", "small_model", "decoder_of_some_billions", "large_decoder"],
+    ...["own_blocks_of_llama_cpp", "small_model_in_groups", "small_model"],
+    ...["decoder_of_some_billions", "large_decoder"],
     ...["outliers_in_activations", "more_bits_of_llama_cpp"],
   ]);
   // Groups of 128 divide no row of the small one: its profiles ask for none.
@@ -98,7 +99,10 @@ Deno.test("a study in llama.cpp begins with llama.cpp's own blocks", async () =>
   const methods = heldMethods(registry.methods, registry.runtime(spec.runtime));
   const { strategies } = ruleStrategies(shippedRules(), asked, spec, facts, methods);
   const own = strategies.filter(({ origin }) => origin.reason.includes("(runtime llama.cpp)"));
-  assert.deepEqual(own.map(({ actions }) => actions[0]!.params["block_mix"]), ["Q4_K_M", "Q6_K"]);
+  assert.deepEqual(
+    own.map(({ actions }) => actions[0]!.params["block_mix"]),
+    ["IQ4_NL", "Q4_K_M", "Q6_K"],
+  );
 });
 
 Deno.test("the profiles of a small model are its methods' own first tries: they add no trial to a study", async () => {
@@ -113,7 +117,7 @@ Deno.test("the profiles of a small model are its methods' own first tries: they 
   assert.deepEqual(refused, []);
   assert.deepEqual(
     strategies.map(({ origin }) => origin.reason.split(":")[0]!.split(" (")[0]),
-    ["rule small_model", "rule small_model"],
+    ["rule small_model_in_groups", "rule small_model"],
   );
   const { seeds } = seedStrategies(spec, facts, methods);
   const key = ({ actions }: typeof seeds[number] | typeof strategies[number]) =>

@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 BLOCK = 64
 """Columns after which the errors of a block reach all later columns, by one product."""
 SHRUNK = 1.5
-"""What the moments' diagonal is multiplied by, so that the others weigh two thirds: few windows know
-them badly (as in Ledoit and Wolf, 2004). With IQ4_NL on the demo's model, 16 windows: KL 0.050 for
-0.054 on text like theirs, 0.104 for 0.137 on WikiText-2."""
+"""What the moments' diagonal is multiplied by, so that the others weigh two thirds: few windows
+know them badly (as in Ledoit and Wolf, 2004). With IQ4_NL on the demo's model, 16 windows: KL 0.050
+for 0.054 on text like theirs, 0.104 for 0.137 on WikiText-2."""
 UNIT = 512
 """Rows that go through the loop together."""
 
