@@ -265,7 +265,8 @@ export default defineMethod({
     const mix = finding === "lost" ? further[0] : further.at(-1);
     if (mix === undefined) return null;
     // The same bytes first: each nearly halved a KL of the demo's model (docs/measurements/sizes.md).
-    if (finding === "lost" && params.rounded_by !== "gptq") {
+    const has_codes = !params.block_mix.startsWith("IQ3"); // an integer a weight, which can be chosen
+    if (finding === "lost" && has_codes && params.rounded_by !== "gptq") {
       return { ...params, rounded_by: "gptq" };
     }
     if (finding === "lost" && params.kinds_by === "mix") return { ...params, kinds_by: "fisher" };
