@@ -25,6 +25,10 @@ function holdsNone(
   return first === undefined || held.some(({ ok }) => ok) ? null : first.reason ?? null;
 }
 
+function isBusy({ runtimes = [] }: Facts): boolean {
+  return runtimes.some(({ busy_cores }) => busy_cores !== undefined);
+}
+
 /** What speaks for a runtime; `timed`: those that ran the original, the fastest first. */
 function whyChosen({ name }: Runtime, facts: Facts, timed: readonly string[]): string {
   const preferred = "preferred among those that run it here";
@@ -33,12 +37,14 @@ function whyChosen({ name }: Runtime, facts: Facts, timed: readonly string[]): s
   if (isDisturbed(facts)) {
     return `${preferred}, as other work disturbed the timings of the original ${figures}`;
   }
-  if (timed[0] !== name && unbeaten(facts).includes(name)) {
+  const busy = isBusy(facts);
+  if (busy && timed[0] !== name && unbeaten(facts).includes(name)) {
     return `${preferred}, and not told apart from the fastest with the original ${figures}`;
   }
-  const busy = facts.runtimes!.some(({ busy_cores }) => busy_cores !== undefined);
   const though = busy ? ", timed in turn beside other work" : "";
-  return `fastest with the original${though} ${figures}`;
+  const others = unbeaten(facts).filter((other) => other !== name);
+  const nearly = others.length > 0 ? `, not told apart from ${others.join(" and ")}` : "";
+  return `fastest with the original${though}${nearly} ${figures}`;
 }
 
 export function chooseRuntime(
@@ -61,9 +67,10 @@ export function chooseRuntime(
   }
   const timed = fastestFirst(facts).map(({ runtime }) => runtime);
   const first = unbeaten(facts);
-  // What timings do not tell apart, and what other work disturbed, preference decides.
+  // What other work disturbed, or left open, preference decides. Of two that an idle machine does not
+  // tell apart the faster one is the better guess for what is made of the original.
   const place = ({ name }: Runtime) => {
-    if (isDisturbed(facts) || first.includes(name)) return 0;
+    if (isDisturbed(facts) || (isBusy(facts) && first.includes(name))) return 0;
     return timed.includes(name) ? timed.indexOf(name) : timed.length;
   };
   const ranked = [...runtimes].sort((a, b) => place(a) - place(b) || b.preference - a.preference);
