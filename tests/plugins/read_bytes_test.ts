@@ -46,7 +46,7 @@ function ratio(runtime: string, actions: Action[], of = facts): number | null {
 }
 
 Deno.test("the bytes that a token reads are foretold as OpenVINO counts them for the same recipe", () => {
-  // Counted by the runtime on SmolLM2-135M: docs/examples/report.html, trial t02.
+  // Counted by the runtime on SmolLM2-135M.
   const counted = 89_941_860;
   const foretold = ratio("openvino", both)! * 4 * facts.model.parameters;
   assert.ok(Math.abs(foretold / counted - 1) < 0.005, `${foretold} against ${counted}`);
