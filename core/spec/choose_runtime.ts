@@ -38,13 +38,15 @@ function whyChosen({ name }: Runtime, facts: Facts, timed: readonly string[]): s
     return `${preferred}, as other work disturbed the timings of the original ${figures}`;
   }
   const busy = isBusy(facts);
-  if (busy && timed[0] !== name && unbeaten(facts).includes(name)) {
+  const first = unbeaten(facts);
+  if (busy && timed[0] !== name && first.includes(name)) {
     return `${preferred}, and not told apart from the fastest with the original ${figures}`;
   }
   const though = busy ? ", timed in turn beside other work" : "";
-  const others = unbeaten(facts).filter((other) => other !== name);
+  const others = first.includes(name) ? first.filter((other) => other !== name) : [];
   const nearly = others.length > 0 ? `, not told apart from ${others.join(" and ")}` : "";
-  return `fastest with the original${though}${nearly} ${figures}`;
+  const place = timed[0] === name ? "fastest" : "next fastest"; // the first is refused: it says so
+  return `${place} with the original${though}${nearly} ${figures}`;
 }
 
 export function chooseRuntime(

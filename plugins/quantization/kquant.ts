@@ -90,6 +90,15 @@ function kindsOf({ block_mix: mix, assignment, importance }: KquantParams, facts
   return given ?? linearKinds(mix, importance, facts);
 }
 
+/** The share of the linear layers' weights whose integers GPTQ may choose: of other kinds several weights
+ * share one, and experts that lie in one tensor stay. */
+function chosenShare(params: KquantParams, facts: Facts): number {
+  const kinds = kindsOf(params, facts);
+  const sum = (all: typeof kinds) =>
+    all.reduce((sum, { weights, matrices }) => sum + weights * matrices, 0);
+  return sum(kinds.filter(({ kind, stacked }) => !stacked && !/^(IQ[123]|TQ|MX)/.test(kind))) / sum(kinds);
+}
+
 /** Bytes of the linear layers, of experts that lie in one tensor, and of embedding and head. */
 function bytesOf(params: KquantParams, facts: Facts) {
   const kinds = kindsOf(params, facts);
@@ -164,6 +173,11 @@ function accepts(params: KquantParams, facts: Facts): Support {
   }
   if (assignment !== "none" && params.kinds_by === "fisher") {
     return { ok: false, reason: "its assignment names the kinds already: take kinds_by: mix" };
+  }
+  if (params.rounded_by === "gptq" && chosenShare(params, facts) === 0) {
+    const reason = `none of the matrices that ${mix} makes here holds an integer a weight: ` +
+      "take rounded_by: library";
+    return { ok: false, reason };
   }
   if (!importance && needsImportance(mix, kindsOf(params, facts))) {
     const what = assignment === "none" ? mix : "this assignment";
@@ -265,8 +279,7 @@ export default defineMethod({
     const mix = finding === "lost" ? further[0] : further.at(-1);
     if (mix === undefined) return null;
     // The same bytes first: each nearly halved a KL of the demo's model (docs/measurements/sizes.md).
-    const has_codes = !params.block_mix.startsWith("IQ3"); // an integer a weight, which can be chosen
-    if (finding === "lost" && has_codes && params.rounded_by !== "gptq") {
+    if (finding === "lost" && params.rounded_by !== "gptq" && chosenShare(params, facts) > 0.5) {
       return { ...params, rounded_by: "gptq" };
     }
     if (finding === "lost" && params.kinds_by === "mix") return { ...params, kinds_by: "fisher" };

@@ -70,8 +70,7 @@ Deno.test("every recipe of the rules that ship can run on a plain decoder, in ev
   assert.deepEqual(rules.map(({ name }) => name), [
     ...["scarce", "accuracy_first"],
     ...["exact_answers", "short_answers"],
-    ...["own_blocks_of_llama_cpp", "small_model_in_groups", "small_model"],
-    ...["decoder_of_some_billions", "large_decoder"],
+    ...["own_blocks_of_llama_cpp", "small_model", "decoder_of_some_billions", "large_decoder"],
     ...["outliers_in_activations", "more_bits_of_llama_cpp"],
   ]);
   // Groups of 128 divide no row of the small one: its profiles ask for none.
@@ -117,7 +116,7 @@ Deno.test("the profiles of a small model are its methods' own first tries: they 
   assert.deepEqual(refused, []);
   assert.deepEqual(
     strategies.map(({ origin }) => origin.reason.split(":")[0]!.split(" (")[0]),
-    ["rule small_model_in_groups", "rule small_model"],
+    ["rule small_model", "rule small_model"],
   );
   const { seeds } = seedStrategies(spec, facts, methods);
   const key = ({ actions }: typeof seeds[number] | typeof strategies[number]) =>

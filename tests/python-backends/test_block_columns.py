@@ -10,6 +10,7 @@ import pytest
 import torch
 from gguf import GGMLQuantizationType
 from gguf.quants import quantize
+from print_kquants import floats_of
 from test_kquant import context_of, model_dir, params
 from test_llama_cpp import interpreter
 from tiny_model import calibration, tiny_dir
@@ -27,8 +28,8 @@ from pare_backends.quantization.layers.block_codes import (
     has_codes,
     with_codes,
 )
-from pare_backends.quantization.layers.block_columns import round_columns
-from pare_backends.quantization.layers.columns import moments_of
+from pare_backends.quantization.layers.block_columns import round_columns, shrunk_moments
+from pare_backends.quantization.layers.columns import Moments, moments_of
 
 HALVES = {
     **{"Q4_0": (0,), "Q4_1": (0, 2), "Q5_0": (0,), "Q5_1": (0, 2), "Q8_0": (0,)},
@@ -89,6 +90,44 @@ def test_columns_make_up_for_the_errors_of_those_before() -> None:
 
     assert error(better) < 0.3 * error(plain)
     assert np.all(better.dequantize()[7] == 0)
+
+
+def test_moments_of_few_inputs_are_shrunk_so_that_others_lose_less() -> None:
+    rng = np.random.default_rng(6)
+    weight = rng.standard_normal((64, 128)).astype(np.float32)
+    mixed = 10 * np.eye(128) + rng.standard_normal((128, 128))  # little goes together
+    seen, others = (
+        torch.from_numpy(rng.standard_normal((n, 128)) @ mixed).float() for n in (80, 4000)
+    )
+    plain = GgmlTensor(quantize(weight, GGMLQuantizationType.Q4_0), "Q4_0", 128)
+    sums = seen.T @ seen
+
+    def error(moments: Moments) -> float:
+        made = round_columns(torch.from_numpy(weight), plain, moments)
+        return float(((others @ torch.from_numpy(made.dequantize() - weight).T) ** 2).sum())
+
+    assert error(shrunk_moments(sums, "layer")) < 0.9 * error(moments_of(sums, 0.01, "layer"))
+
+
+@pytest.mark.parametrize(
+    "architecture", ["GPT2LMHeadModel", "GPTNeoXForCausalLM", "Qwen2MoeForCausalLM"]
+)
+def test_turned_layers_and_experts_are_rounded_too(architecture: str) -> None:
+    """Each as near to its own as a step of its blocks; what no token reached stays."""
+    directory = floats_of(architecture)
+    context = context_of(directory, interpreter())
+    source = read(directory)
+    plain = kquant.apply(source, params("Q4_0"), context)
+    own = kquant.apply(source, params("Q4_0", rounded_by="gptq"), context)
+    changed = 0
+    for layer in context.layout.linear:
+        before, after = plain.in_form(GgmlTensor)[layer], own.in_form(GgmlTensor)[layer]
+        assert after.shape == source.weight(layer).shape
+        changed += int(np.any(before.blocks != after.blocks))
+        apart = np.abs(after.dequantize() - before.dequantize())
+        assert (apart <= 4 * np.abs(grid_of(before).step) + 1e-6).mean() > 0.99
+    assert changed > len(context.layout.linear) // 2
+    assert any("GPTQ chose the integers of" in note for note in context.notes)
 
 
 def kl(checkpoint: Checkpoint, directory: Path, context: Context) -> float:

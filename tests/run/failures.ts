@@ -13,3 +13,12 @@ export function failureLines(ended: readonly Ended[]): string[] {
     return (named.length > 0 ? named : [name]).map((line) => `failed: ${line}`);
   });
 }
+
+/** The last test that began before a run was ended, as pytest names one; null: none did. */
+export function lastBegun(output: string): string | null {
+  const lines = output.replaceAll(ESCAPES, "").split("\n");
+  const last = (form: RegExp) =>
+    lines.map((line) => form.exec(line)?.[1]).findLast((one) => one !== undefined);
+  const test = last(/^(\S.*?) \.\.\./);
+  return test === undefined ? null : `${last(/^running \d+ tests? from \.\/(\S+)/)}::${test}`;
+}

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { failureLines } from "./failures.ts";
+import { failureLines, lastBegun } from "./failures.ts";
 
 const part = (name: string, failed: number, output: string) => ({
   name,
@@ -35,4 +35,13 @@ FAILED | 1 passed | 1 failed (1s)`;
       "failed: types",
     ],
   );
+});
+
+Deno.test("lastBegun() names the test that a run was ended in", () => {
+  const output = [
+    ...["running 2 tests from ./tests/a_test.ts", "adds ... ok (3ms)"],
+    ...["waits ...'waits' has been running for over (1m0s)", "  a step ... ok (1ms)"],
+  ].join("\n");
+  assert.equal(lastBegun(output), "tests/a_test.ts::waits");
+  assert.equal(lastBegun("Check file:///tests/a_test.ts\n"), null);
 });

@@ -2,7 +2,6 @@
  * A run that must end in time, as a machine of a gate has a limit: the slow parts come last, and what
  * would begin too late is left out and named, so that everything else still counts.
  */
-import { ESCAPES } from "./counts.ts";
 import type { Job } from "./lanes.ts";
 
 /** Multiples of it fall evenly between 0 and 1, whatever their number. */
@@ -26,15 +25,6 @@ export function secondsLeft(
   minutes = minutesOfRun(),
 ): number {
   return minutes === null ? Infinity : Math.max(0, 60 * (minutes + MORE_MINUTES) - seconds);
-}
-
-/** The last test that began before a run was ended, as pytest names one; null: none did. */
-export function lastBegun(output: string): string | null {
-  const lines = output.replaceAll(ESCAPES, "").split("\n");
-  const last = (form: RegExp) =>
-    lines.map((line) => form.exec(line)?.[1]).findLast((one) => one !== undefined);
-  const test = last(/^(\S.*?) \.\.\./);
-  return test === undefined ? null : `${last(/^running \d+ tests? from \.\/(\S+)/)}::${test}`;
 }
 
 /**

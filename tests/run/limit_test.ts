@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { Job } from "./lanes.ts";
-import { begunWithin, inTurn, lastBegun, minutesOfRun, secondsLeft } from "./limit.ts";
+import { begunWithin, inTurn, minutesOfRun, secondsLeft } from "./limit.ts";
 
 Deno.test("minutesOfRun() is a number above 0 or no limit, and anything else is refused", () => {
   assert.equal(minutesOfRun("65"), 65);
@@ -42,13 +42,4 @@ Deno.test("inTurn() keeps every job, and within a week each has been among the f
     for (const name of order.slice(0, 15)) first.add(name);
   }
   assert.equal(first.size, names.length);
-});
-
-Deno.test("lastBegun() names the test that a run was ended in", () => {
-  const output = [
-    ...["running 2 tests from ./tests/a_test.ts", "adds ... ok (3ms)"],
-    ...["waits ...'waits' has been running for over (1m0s)", "  a step ... ok (1ms)"],
-  ].join("\n");
-  assert.equal(lastBegun(output), "tests/a_test.ts::waits");
-  assert.equal(lastBegun("Check file:///tests/a_test.ts\n"), null);
 });

@@ -2,9 +2,10 @@
 import { fileURLToPath } from "node:url";
 import { limitOf } from "./budgets.ts";
 import { type Counts, denoCounts } from "./counts.ts";
+import { lastBegun } from "./failures.ts";
 import { inGroup } from "./in_group.ts";
 import type { Job } from "./lanes.ts";
-import { lastBegun, secondsLeft } from "./limit.ts";
+import { secondsLeft } from "./limit.ts";
 
 export const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 

@@ -2,7 +2,7 @@
 same blocks with other integers.
 
 A block is scales and, for each weight, a code of 2 to 8 bits. With the scales as they are a weight
-is `least + step * code`, or `step * TABLE[code]` where the kind has a table. Both are read off what
+is `least + step * code`, or `step * table[code]` where the kind has a table. Both are read off what
 gguf-py makes of blocks in which every code is the same, so that only the places of the codes are
 known here. The layouts are ggml's (ggml-quants.c of https://github.com/ggml-org/llama.cpp).
 """
@@ -17,11 +17,8 @@ import numpy as np
 from pare_backends.checkpoint import GgmlTensor
 from pare_backends.checkpoint.forms.ggml import BLOCK_KINDS
 
-TABLE = np.array(
-    [-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113], np.float32
-)
-"""What a code of the kinds IQ4_NL and IQ4_XS stands for, times the scale."""
 TABLED = ("IQ4_NL", "IQ4_XS")
+"""Kinds of which a code stands for gguf-py's IQ4_NL.kvalues, times the scale."""
 
 
 @dataclass(frozen=True)
@@ -41,14 +38,14 @@ def has_codes(kind: str) -> bool:
 
 def grid_of(tensor: GgmlTensor) -> CodedGrid:
     """The grid that the tensor's scales leave."""
-    bits = BITS[tensor.kind]
-    if tensor.kind in TABLED:
-        last = len(TABLE) - 1
-        highest = with_codes(tensor, np.full(tensor.matrix_shape, last, np.uint8)).dequantize()
-        return CodedGrid(np.zeros_like(highest), highest / TABLE[last], len(TABLE), TABLE)
-    last = 2**bits - 1
-    least = with_codes(tensor, np.zeros(tensor.matrix_shape, np.uint8)).dequantize()
+    from gguf.quants import IQ4_NL
+
+    last = 2 ** BITS[tensor.kind] - 1
     highest = with_codes(tensor, np.full(tensor.matrix_shape, last, np.uint8)).dequantize()
+    if tensor.kind in TABLED:
+        table = np.array(IQ4_NL.kvalues, np.float32)
+        return CodedGrid(np.zeros_like(highest), highest / table[last], last + 1, table)
+    least = with_codes(tensor, np.zeros(tensor.matrix_shape, np.uint8)).dequantize()
     return CodedGrid(least, (highest - least) / last, last + 1, None)
 
 

@@ -58,9 +58,7 @@ def round_blocks(
             inputs, own = seen[layer], made[layer]
             if has_codes(own.kind) and inputs.windows > 0:
                 if id(inputs) not in known:
-                    hessian = (inputs.sums / inputs.windows).cpu()
-                    hessian.diagonal().mul_(SHRUNK)
-                    known[id(inputs)] = moments_of(hessian, DAMPENING, layer)
+                    known[id(inputs)] = shrunk_moments(inputs.sums.cpu(), layer)
                 matrix = model.get_submodule(whole[layer]).weight.detach().float().cpu()
                 with one_torch_thread():
                     threads = context.report.threads
@@ -73,7 +71,19 @@ def round_blocks(
 
     with context.report.span("columns"):
         BlockPass(model, whole, second_moments).run(windows, change)
+    chosen = sum(bool(np.any(found[layer].blocks != made[layer].blocks)) for layer in found)
+    context.notes.append(f"GPTQ chose the integers of {chosen} of {len(made)} matrices")
     return found
+
+
+def shrunk_moments(sums: torch.Tensor, layer: str) -> Moments:
+    """What the loop needs of a layer's inputs. sums: (i, i) float32, X X^T of some windows
+
+    raises: CallFailure "not_a_number" as `moments_of`
+    """
+    import torch
+
+    return moments_of(sums + torch.diag((SHRUNK - 1) * sums.diagonal()), DAMPENING, layer)
 
 
 def round_columns(
