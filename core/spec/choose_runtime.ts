@@ -25,10 +25,6 @@ function holdsNone(
   return first === undefined || held.some(({ ok }) => ok) ? null : first.reason ?? null;
 }
 
-function isBusy({ runtimes = [] }: Facts): boolean {
-  return runtimes.some(({ busy_cores }) => busy_cores !== undefined);
-}
-
 /** What speaks for a runtime; `timed`: those that ran the original, the fastest first. */
 function whyChosen({ name }: Runtime, facts: Facts, timed: readonly string[]): string {
   const preferred = "preferred among those that run it here";
@@ -37,11 +33,8 @@ function whyChosen({ name }: Runtime, facts: Facts, timed: readonly string[]): s
   if (isDisturbed(facts)) {
     return `${preferred}, as other work disturbed the timings of the original ${figures}`;
   }
-  const busy = isBusy(facts);
+  const busy = facts.runtimes!.some(({ busy_cores }) => busy_cores !== undefined);
   const first = unbeaten(facts);
-  if (busy && timed[0] !== name && first.includes(name)) {
-    return `${preferred}, and not told apart from the fastest with the original ${figures}`;
-  }
   const though = busy ? ", timed in turn beside other work" : "";
   const others = first.includes(name) ? first.filter((other) => other !== name) : [];
   const nearly = others.length > 0 ? `, not told apart from ${others.join(" and ")}` : "";
@@ -68,11 +61,10 @@ export function chooseRuntime(
     );
   }
   const timed = fastestFirst(facts).map(({ runtime }) => runtime);
-  const first = unbeaten(facts);
-  // What other work disturbed, or left open, preference decides. Of two that an idle machine does not
-  // tell apart the faster one is the better guess for what is made of the original.
+  // What other work disturbed preference decides. Of two that timings in turn do not tell apart the
+  // faster one is the better guess for what is made of the original.
   const place = ({ name }: Runtime) => {
-    if (isDisturbed(facts) || (isBusy(facts) && first.includes(name))) return 0;
+    if (isDisturbed(facts)) return 0;
     return timed.includes(name) ? timed.indexOf(name) : timed.length;
   };
   const ranked = [...runtimes].sort((a, b) => place(a) - place(b) || b.preference - a.preference);
