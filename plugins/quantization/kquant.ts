@@ -96,7 +96,8 @@ function chosenShare(params: KquantParams, facts: Facts): number {
   const kinds = kindsOf(params, facts);
   const sum = (all: typeof kinds) =>
     all.reduce((sum, { weights, matrices }) => sum + weights * matrices, 0);
-  return sum(kinds.filter(({ kind, stacked }) => !stacked && !/^(IQ[123]|TQ|MX)/.test(kind))) / sum(kinds);
+  return sum(kinds.filter(({ kind, stacked }) => !stacked && !/^(IQ[123]|TQ|MX)/.test(kind))) /
+    sum(kinds);
 }
 
 /** Bytes of the linear layers, of experts that lie in one tensor, and of embedding and head. */
