@@ -55,9 +55,15 @@ async function toItsEnd(line: string, at: (attempt: number) => Promise<void>): P
   };
   for (let attempt = 1; attempt < 4; attempt++) {
     const asked = attemptOf(world, line, { id, attempt });
-    while (await engine.submit(asked).catch(down) === null) await delay(200);
+    for (
+      const end = Date.now() + world.patience_ms;
+      await engine.submit(asked).catch(down) === null;
+    ) {
+      assert.ok(Date.now() < end, `${id}: its controller is down for ${world.patience_ms} ms`);
+      await delay(200);
+    }
     await at(attempt);
-    for (;;) {
+    for (const end = Date.now() + 2 * world.patience_ms;; await delay(200)) {
       const states = await engine.states([asked.folder]).catch(down);
       const state = states?.get(asked.folder)?.state;
       const result = readResult(asked.folder);
@@ -65,7 +71,11 @@ async function toItsEnd(line: string, at: (attempt: number) => Promise<void>): P
       // Nobody holds it: it never began and cannot any more, or who held it is gone.
       const over = state === "ended" || state === "unknown";
       if (over && (leases(asked.folder) === "stale" || closeAttempt(asked.folder))) break;
-      await delay(200);
+      if (state === "queued") await cluster!.tend();
+      if (Date.now() > end) {
+        const found = JSON.stringify([states?.get(asked.folder), leases(asked.folder)]);
+        throw new Error(`${id}, attempt ${attempt}, does not come to an end: ${found}`);
+      }
     }
   }
   throw new Error(`${id} has no result after three attempts`);
