@@ -54,13 +54,18 @@ const SECONDS_A_WEIGHT_BY_FISHER = 1e-6;
 /** Far outliers in blocks of two bits leave a layer this near to itself; another layer has about 0. */
 const LEAST_COSINE = 0.3;
 
+/** The share of a file's bytes for which a head of 4 bits is worth a try. */
+const LEAST_SAVED = 0.1;
+
 /** The column loop; besides, the windows go through every block twice. */
 const SECONDS_A_WEIGHT_BY_COLUMNS = 6e-8;
 
 /** What an assignment looks like; mixing/assignment.py of the Python half reads it. */
 const ASSIGNMENT = "[A-Z0-9_]{4,7}=[0-9,-]+( [A-Z0-9_]{4,7}=[0-9,-]+){0,31}";
 
-const OUTER = ["mix", "floats", "Q8_0", "Q6_K", "Q5_K", "Q4_K", "Q5_0", "Q4_0"] as const;
+const OUTER = [
+  ...["mix", "floats", "Q8_0", "Q6_K", "Q5_K", "Q4_K", "Q5_0", "IQ4_NL", "Q4_0"] as const,
+];
 type Outer = (typeof OUTER)[number];
 
 interface KquantParams {
@@ -72,6 +77,8 @@ interface KquantParams {
   readonly rounded_by: "library" | "gptq";
   readonly importance: boolean;
 }
+
+type Outers = Pick<KquantParams, "embedding_blocks" | "head_blocks">;
 
 /** Kinds of the embedding and of a head beside it; null: floats. */
 function outerKinds(params: KquantParams, facts: Facts): (BlockKind | null)[] {
@@ -137,6 +144,22 @@ function leaves(params: KquantParams, facts: Facts): Leaves {
   const stacks = (blockTensors(facts) ?? []).filter((one) => one.stacked);
   const rest = kept.rest - 2 * weightsOf(stacks) + stacked;
   return { changes, model: withWeightBytes(model, { ...kept, linear, embedding, rest }) };
+}
+
+/** Another head for the same linear layers: as the mix has it where a smaller one lost too much, of 4 bits
+ * where GPTQ rounds it and its bytes are many; null: it is so already. */
+function otherHead(params: KquantParams, lost: boolean, facts: Facts): Partial<Outers> | null {
+  const bytes = (more: Partial<Outers>) => bytesOf({ ...params, ...more }, facts);
+  const { linear, stacked, embedding } = bytes({});
+  const mixed = { embedding_blocks: "mix", head_blocks: "mix" } as const;
+  if (lost) return embedding < bytes(mixed).embedding ? mixed : null;
+  const tied = facts.model.tied_embeddings;
+  const smaller = tied
+    ? { embedding_blocks: "IQ4_NL" } as const
+    : { head_blocks: "IQ4_NL" } as const;
+  const saved = embedding - bytes(smaller).embedding;
+  const much = saved > LEAST_SAVED * (linear + stacked + embedding);
+  return params.rounded_by === "gptq" && much ? smaller : null;
 }
 
 /** Whether the model is of an architecture that a GGUF file is written of, and its matrices are known. */
@@ -278,11 +301,13 @@ export default defineMethod({
       accepts({ ...params, block_mix: mix }, facts).ok
     ).sort((a, b) => size(a) - size(b));
     const mix = finding === "lost" ? further[0] : further.at(-1);
-    if (mix === undefined) return null;
+    const head = otherHead(params, finding === "lost", facts);
+    if (mix === undefined) return head && { ...params, ...head };
     // The same bytes first: each nearly halved a KL of the demo's model (docs/measurements/sizes.md).
     if (finding === "lost" && params.rounded_by !== "gptq" && chosenShare(params, facts) > 0.5) {
       return { ...params, rounded_by: "gptq" };
     }
+    if (head !== null) return { ...params, ...head };
     if (finding === "lost" && params.kinds_by === "mix") return { ...params, kinds_by: "fisher" };
     return { ...params, block_mix: mix };
   },
@@ -293,9 +318,7 @@ export default defineMethod({
     return START_SECONDS +
       weights * (searched ? SECONDS_A_SEARCHED_WEIGHT : SECONDS_A_WEIGHT) +
       (importance ? a_pass : 0) +
-      (rounded_by === "library"
-        ? 0
-        : model.linear_parameters * SECONDS_A_WEIGHT_BY_COLUMNS + 2 * a_pass) +
+      (rounded_by === "library" ? 0 : weights * SECONDS_A_WEIGHT_BY_COLUMNS + 3 * a_pass) +
       (kinds_by === "mix" ? 0 : model.linear_parameters * SECONDS_A_WEIGHT_BY_FISHER + 3 * a_pass);
   },
   // The model and its float32 file, which the quantizer maps; squared gradients and seven kinds;

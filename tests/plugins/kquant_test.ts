@@ -223,6 +223,33 @@ Deno.test("the next try has the same bytes spent anew, then the next smaller or 
   assert.equal(kquant.next({ ...params, block_mix: "Q8_0" }, "lost", facts), null);
 });
 
+Deno.test("a head of 4 bits is tried where GPTQ rounds it, and given up where it lost", () => {
+  const own = factsOf("a");
+  const embedding_parameters = own.model.linear_parameters / 2; // as of a small model, and shared
+  const facts = {
+    ...own,
+    model: { ...own.model, embedding_parameters, tied_embeddings: true },
+  };
+  const rounded = { ...params, rounded_by: "gptq" };
+  const smaller = kquant.next(rounded, "kept", facts)!;
+  assert.deepEqual(smaller, { ...rounded, embedding_blocks: "IQ4_NL" });
+  const back = kquant.next(smaller, "lost", facts)!;
+  assert.deepEqual(back, rounded);
+  assert.notEqual(kquant.next(smaller, "kept", facts)!.block_mix, "Q4_K_M");
+  assert.equal(kquant.next(params, "kept", facts)!.embedding_blocks, "mix"); // by the library: no
+  const large = { ...facts, model: { ...facts.model, embedding_parameters: 96 * 320 } };
+  assert.equal(kquant.next(rounded, "kept", large)!.embedding_blocks, "mix"); // little to save
+  const untied = {
+    ...facts,
+    model: {
+      ...facts.model,
+      tied_embeddings: false,
+      embedding_parameters: 4 * embedding_parameters,
+    },
+  };
+  assert.equal(kquant.next(rounded, "kept", untied)!.head_blocks, "IQ4_NL");
+});
+
 Deno.test("an assignment gives every layer its kind, by the model's order", () => {
   const facts = factsOf("a"); // 24 blocks of q, k, v, o, gate, up, down
   const assignment = "Q6_K=0,3-6 Q4_K=1-2,7-167";

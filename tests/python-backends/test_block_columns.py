@@ -171,3 +171,45 @@ def test_kinds_by_codebook_stay_as_the_library_made_them() -> None:
     for layer, tensor in own.in_form(GgmlTensor).items():
         if not has_codes(tensor.kind):
             np.testing.assert_array_equal(tensor.blocks, plain[layer].blocks)
+
+
+@pytest.mark.parametrize("tied", [True, False])
+def test_a_head_of_few_bits_is_rounded_last_by_what_it_is_given(tied: bool) -> None:
+    """The embedding where it is the head; one beside a head, and 8 bits, stay as they were made."""
+    directory = model_dir(tied)
+    context = context_of(directory, interpreter())
+    outer = {"embedding_blocks": "IQ4_NL", "head_blocks": "IQ4_NL"}
+    plain = kquant.apply(read(directory), params("Q8_0", **outer), context)
+    own = kquant.apply(read(directory), params("Q8_0", **outer, rounded_by="gptq"), context)
+    before, after = plain.in_form(GgmlTensor), own.in_form(GgmlTensor)
+    embedding, head = context.layout.embedding, context.layout.head or context.layout.embedding
+    assert after[head].kind == "IQ4_NL"
+    none = np.zeros(after[head].matrix_shape, np.uint8)
+    np.testing.assert_array_equal(
+        with_codes(before[head], none).blocks, with_codes(after[head], none).blocks
+    )
+    assert np.any(before[head].blocks != after[head].blocks)
+    assert tied or np.all(before[embedding].blocks == after[embedding].blocks)
+    whole = kquant.apply(read(directory), params("Q8_0", rounded_by="gptq"), context)
+    library = kquant.apply(read(directory), params("Q8_0"), context)
+    np.testing.assert_array_equal(
+        whole.in_form(GgmlTensor)[head].blocks, library.in_form(GgmlTensor)[head].blocks
+    )
+
+
+def test_a_shared_head_by_gptq_costs_less_than_by_the_library() -> None:
+    context = Context(
+        tiny_dir(), layout_of(tiny_dir()), silent_report(2), 0, calibration(),
+        tool_python=interpreter(),
+    )  # fmt: skip
+    costs = {
+        by: kl(
+            kquant.apply(
+                read(tiny_dir()), params("Q8_0", embedding_blocks="Q4_0", rounded_by=by), context
+            ),
+            tiny_dir(),
+            context,
+        )
+        for by in ("library", "gptq")
+    }
+    assert costs["gptq"] < 0.9 * costs["library"], costs

@@ -97,8 +97,14 @@ const byGptq = (names: readonly string[], more: Params = {}) =>
   names.map((mix) => {
     const kinds = more["kinds_by"] === "fisher" ? "by fisher and gptq" : "by gptq";
     const params = { block_mix: mix, rounded_by: "gptq", ...more };
-    return blocks(`kquant ${mix} ${kinds}`, params);
+    const embedding = more["embedding_blocks"];
+    const outer = embedding === undefined ? "" : `, embedding ${embedding}`;
+    return blocks(`kquant ${mix} ${kinds}${outer}`, params);
   });
+
+/** With a smaller embedding than the mix's, by the columns too. */
+const withEmbedding = (kind: string, mix: string, kinds_by: "mix" | "fisher") =>
+  byGptq([mix], { embedding_blocks: kind, kinds_by });
 
 const hqq = (bits: number, group: number): SizeCell => ({
   name: `HQQ: ${bits}-bit g${group}`,
@@ -127,6 +133,10 @@ export const CELLS: readonly SizeCell[] = [
   CORRECTED,
   ...mixes(["Q4_K_S", "Q3_K_M"]),
   ...byGptq(["IQ4_XS", "IQ4_NL"]),
+  ...withEmbedding("IQ4_NL", "IQ4_NL", "mix"),
+  ...withEmbedding("IQ4_NL", "Q4_K_S", "fisher"),
+  ...withEmbedding("Q5_0", "Q4_K_M", "fisher"),
+  ...withEmbedding("Q5_0", "Q5_K_M", "fisher"),
   ...byGptq(["IQ4_XS", "Q4_K_S", "Q4_K_M"], { kinds_by: "fisher" }),
   ...byGptq(["Q4_K_M", "Q3_K_M", "Q4_0"]),
   ...byGptq(["Q3_K_M", "Q5_K_M", "Q6_K"], { kinds_by: "fisher" }),

@@ -2,7 +2,7 @@
 
 llama.cpp's quantizer finds the scales. The integers are chosen column by column, so that the later
 columns make up for the error of those before. As all scales are known by then, the columns of the
-largest inputs come first.
+largest inputs come first. The output head comes last, by what the rounded blocks give it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,14 @@ import numpy as np
 from pare_backends.checkpoint import GgmlTensor
 from pare_backends.methods.context import Context
 from pare_backends.pruning.block_pass import Block, BlockPass, Inputs
-from pare_backends.quantization.layers.block_codes import CodedGrid, grid_of, has_codes, with_codes
+from pare_backends.quantization.head import head_statistics, with_lookups
+from pare_backends.quantization.layers.block_codes import (
+    BITS,
+    CodedGrid,
+    grid_of,
+    has_codes,
+    with_codes,
+)
 from pare_backends.quantization.layers.columns import Moments, moments_of
 from pare_backends.quantization.layers.make import DAMPENING, one_torch_thread, second_moments
 
@@ -37,7 +44,8 @@ UNIT = 512
 def round_blocks(
     made: Mapping[str, GgmlTensor], model: Any, windows: torch.Tensor, context: Context
 ) -> dict[str, GgmlTensor]:
-    """The linear layers, with integers by the column loop where their kind holds one a weight.
+    """The linear layers and the head, with integers by the column loop where their kind holds one a
+    weight.
 
     It goes block after block: each meets what the rounded ones before it give. Layers of other
     kinds stay as they are, and the model computes with them. Experts in one tensor are left out.
@@ -71,9 +79,32 @@ def round_blocks(
 
     with context.report.span("columns"):
         BlockPass(model, whole, second_moments).run(windows, change)
+        found |= rounded_head(made, model, windows, context)
     chosen = sum(bool(np.any(found[layer].blocks != made[layer].blocks)) for layer in found)
     context.notes.append(f"GPTQ chose the integers of {chosen} of {len(made)} matrices")
     return found
+
+
+def rounded_head(
+    made: Mapping[str, GgmlTensor], model: Any, windows: torch.Tensor, context: Context
+) -> dict[str, GgmlTensor]:
+    """The output head, or the embedding that is one; nothing where it is left as it is.
+
+    At 8 bits it is: there rounding to nearest loses nothing that counts.
+    """
+    layer = context.layout.head or context.layout.embedding
+    own = made.get(layer)
+    if own is None or not has_codes(own.kind) or BITS[own.kind] == 8:
+        return {}
+    statistics = head_statistics(model, windows)
+    if statistics is None:
+        return {}
+    if context.layout.head is None:
+        statistics = with_lookups(statistics)
+    moments = moments_of(statistics.products, DAMPENING, layer)
+    matrix = model.get_output_embeddings().weight.detach().float().cpu()
+    with one_torch_thread():
+        return {layer: round_columns(matrix, own, moments, context.report.threads)}
 
 
 def shrunk_moments(sums: torch.Tensor, layer: str) -> Moments:
@@ -90,16 +121,15 @@ def round_columns(
     weight: torch.Tensor, tensor: GgmlTensor, moments: Moments, threads: int = 1
 ) -> GgmlTensor:
     """A matrix on the grid of its blocks. weight: (o, i) float32, as the model multiplies by it"""
-    grid = grid_of(tensor)
 
     def made(start: int) -> np.ndarray:
         rows = slice(start, start + UNIT)
-        own = replace(grid, least=grid.least[rows], step=grid.step[rows])
-        return codes_of(weight[rows], own, moments)
+        own = replace(tensor, blocks=tensor.blocks[rows])
+        return with_codes(own, codes_of(weight[rows], grid_of(own), moments)).blocks
 
     with ThreadPoolExecutor(threads) as pool:
         parts = list(pool.map(made, range(0, len(weight), UNIT)))
-    return with_codes(tensor, np.concatenate(parts))
+    return replace(tensor, blocks=np.concatenate(parts))
 
 
 def codes_of(weight: torch.Tensor, grid: CodedGrid, moments: Moments) -> np.ndarray:
