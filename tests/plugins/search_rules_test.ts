@@ -99,8 +99,16 @@ Deno.test("a study in llama.cpp begins with llama.cpp's own blocks", async () =>
   const { strategies } = ruleStrategies(shippedRules(), asked, spec, facts, methods);
   const own = strategies.filter(({ origin }) => origin.reason.includes("(runtime llama.cpp)"));
   assert.deepEqual(
-    own.map(({ actions }) => actions[0]!.params["block_mix"]),
-    ["IQ4_NL", "Q4_K_M", "Q6_K"],
+    own.map(({ actions }) => {
+      const { block_mix, embedding_blocks = "mix" } = actions[0]!.params;
+      return `${block_mix}, embedding ${embedding_blocks}`;
+    }),
+    [
+      "IQ4_NL, embedding IQ4_NL",
+      "IQ4_NL, embedding mix",
+      "Q4_K_M, embedding mix",
+      "Q6_K, embedding mix",
+    ],
   );
 });
 

@@ -26,11 +26,6 @@ const INPUTS = { activation_group_size: 64 };
 /** Four bits with a scale and a least value a group. */
 const GPTQ = rounding("gptq", { bits: 4, group_size: GROUP, symmetric: false });
 
-/** Layers of 4 and of 8 bits, those of 8 where the Fisher information says that it matters. */
-const MIXED = rounding("mixed", {
-  ...{ average_bits: 6, layer_bits: "4-8", group_size: GROUP, rounded_by: "gptq" },
-});
-
 const blocks = (block_mix: string, params: ActionInput["params"] = {}) => [
   rounding("kquant", { block_mix, ...params }),
 ];
@@ -38,14 +33,27 @@ const blocks = (block_mix: string, params: ActionInput["params"] = {}) => [
 /** Kinds that the Fisher information chooses at the bytes of the mix. */
 const FISHER = { kinds_by: "fisher" };
 
+/** Integers by GPTQ's columns. */
+const COLUMNS = { rounded_by: "gptq" };
+
+/** Embedding and head, which are one here, in blocks that are laid out anew for the processor. */
+const SMALL_HEAD = { embedding_blocks: "IQ4_NL" };
+
 export const RECIPES: readonly DeployedRecipe[] = [
-  { name: "int8", actions: [rounding("int8", INPUTS)], runtime: "openvino" },
   { name: "int8 + head", actions: [rounding("int8", INPUTS), HEAD], runtime: "openvino" },
   { name: "gptq 4 + head", actions: [GPTQ, HEAD], runtime: "openvino" },
   { name: "gptq 4 + head", actions: [GPTQ, HEAD], runtime: "llama.cpp" },
-  { name: "mixed 6 + head", actions: [MIXED, HEAD], runtime: "llama.cpp" },
-  { name: "IQ4_XS by fisher", actions: blocks("IQ4_XS", FISHER), runtime: "llama.cpp" },
-  { name: "Q4_K_M", actions: blocks("Q4_K_M"), runtime: "llama.cpp" },
+  { name: "IQ4_NL by gptq", actions: blocks("IQ4_NL", COLUMNS), runtime: "llama.cpp" },
+  {
+    name: "IQ4_NL by gptq, 4-bit head",
+    actions: blocks("IQ4_NL", { ...COLUMNS, ...SMALL_HEAD }),
+    runtime: "llama.cpp",
+  },
+  {
+    name: "Q4_K_S by both, 4-bit head",
+    actions: blocks("Q4_K_S", { ...COLUMNS, ...FISHER, ...SMALL_HEAD }),
+    runtime: "llama.cpp",
+  },
   { name: "Q5_K_M by fisher", actions: blocks("Q5_K_M", FISHER), runtime: "llama.cpp" },
   { name: "Q6_K", actions: blocks("Q6_K"), runtime: "llama.cpp" },
 ];
