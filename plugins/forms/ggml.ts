@@ -73,6 +73,7 @@ export const WRITTEN = [
   "GraniteMoeHybridForCausalLM",
   "ExaoneMoeForCausalLM",
   "NemotronHForCausalLM",
+  "FalconH1ForCausalLM",
 ];
 
 /** Whether a GGUF file of the model is written. */

@@ -210,6 +210,13 @@ OTHERWISE: dict[str, dict[str, Any]] = {
         "embedding_multiplier": 2.5, "residual_multiplier": 0.7, "logits_scaling": 1.5,
         "shared_intermediate_size": 128,
     },
+    "FalconH1ForCausalLM": {
+        "mamba_d_ssm": 96, "mamba_n_heads": 3, "mamba_d_head": 32, "mamba_d_state": 16,
+        "mamba_n_groups": 1, "embedding_multiplier": 5.5, "lm_head_multiplier": 0.3,
+        "key_multiplier": 0.4, "attention_in_multiplier": 1.5, "attention_out_multiplier": 0.9,
+        "ssm_in_multiplier": 1.25, "ssm_out_multiplier": 0.6, "mlp_multipliers": [0.9, 0.6],
+        "ssm_multipliers": [0.7, 0.5, 0.8, 1.2, 0.9],
+    },
     "MptForCausalLM": {
         "d_model": 64, "n_layers": 2, "n_heads": 4, "max_seq_len": 256, "tie_word_embeddings": True,
         "num_key_value_heads": 4, "attn_config": {"clip_qkv": 0.5},
@@ -237,6 +244,16 @@ VARIANTS: dict[str, dict[str, dict[str, Any]]] = {
         "-rotating": {"position_embedding_type": "rope"},
         "-attending": ATTENDS,
         "-plain": {**ATTENDS, "num_local_experts": 0},
+    },
+    "FalconH1ForCausalLM": {
+        "-tied": {"tie_word_embeddings": True},
+        "-normed": {
+            "mamba_rms_norm": True,
+            "mamba_norm_before_gate": False,
+            "mamba_n_groups": 2,
+            "mamba_n_heads": 6,
+            "mamba_d_head": 16,
+        },
     },
     "NemotronHForCausalLM": {
         "-mixed": {

@@ -11,16 +11,17 @@ from typing import Any
 
 import numpy as np
 import pytest
-from gguf import GGUFReader
+from gguf import GGMLQuantizationType, GGUFReader
 from gguf.quants import dequantize
 from runtime_fixtures import adapted, artifact, folder, four_bit_model, random_llama, rounded
 
 from pare_backends.calls import prove_runtime
 from pare_backends.checkpoint import read, write
+from pare_backends.checkpoint.forms.ggml import BLOCK_KINDS
 from pare_backends.failures import CallFailure
 from pare_backends.progress import silent_report
 from pare_backends.runtimes.llama_cpp.architectures.known import ARCHITECTURES
-from pare_backends.runtimes.llama_cpp.gguf_blocks import from_blocks, to_blocks
+from pare_backends.runtimes.llama_cpp.gguf_blocks import HALVES, from_blocks, multiplied, to_blocks
 from pare_backends.runtimes.llama_cpp.gguf_layout import GgufLayout
 from pare_backends.runtimes.llama_cpp.gguf_tokenizer import LLAMA3_WORDS, splitting_of, token_list
 from pare_backends.runtimes.llama_cpp.make import write_gguf
@@ -176,6 +177,33 @@ def test_blocks_refuse_what_they_cannot_hold(tmp_path: Path) -> None:
         with pytest.raises(CallFailure, match=why) as caught:
             to_blocks("up_proj", packed(group, bits, symmetric, tmp_path / str(number)))
         assert caught.value.kind == "invalid"
+
+
+@pytest.mark.parametrize("kind", sorted(HALVES))
+def test_blocks_of_rows_that_are_multiplied_stand_for_the_products(kind: str) -> None:
+    """Exactly by a power of two, else as exactly as float16 holds a scale."""
+    draw = np.random.default_rng(3)
+    octets = BLOCK_KINDS[kind].octets
+    data = draw.integers(0, 256, (4, 3 * octets), dtype=np.uint8)
+    for at in HALVES[kind]:
+        for block in range(3):
+            scales = draw.uniform(0.01, 0.1, (4, 1)).astype(np.float16)
+            data[:, block * octets + at : block * octets + at + 2] = scales.view(np.uint8)
+    own = dequantize(data, GGMLQuantizationType[kind])
+    for factor, off in ((0.5, 0.0), (np.array([1.0, 2.0, 4.0, 0.25]), 0.0), (0.3, 2**-11)):
+        made = multiplied("layer", kind, data, factor)
+        expected = (own.T * factor).T
+        found = dequantize(made.data, GGMLQuantizationType[kind])
+        # An offset and a scale, both rounded, may be taken from each other.
+        np.testing.assert_allclose(found, expected, rtol=0, atol=4 * off * np.abs(expected).max())
+        assert made.scale_error <= off and (made.scale_error == 0) == (off == 0)
+
+
+def test_blocks_without_a_scale_of_float16_are_not_multiplied() -> None:
+    data = np.zeros((1, BLOCK_KINDS["MXFP4"].octets), np.uint8)
+    assert multiplied("layer", "MXFP4", data, 1.0).data is data
+    with pytest.raises(CallFailure, match="MXFP4 has no scale of float16"):
+        multiplied("layer", "MXFP4", data, 2.0)
 
 
 def test_blocks_refuse_a_scale_that_float16_would_lose(tmp_path: Path) -> None:

@@ -138,6 +138,14 @@ def test_layout_refuses_what_llama_cpp_computes_otherwise() -> None:
             },
             "its alibi_bias_max is 4, llama.cpp takes 8",
         ),
+        (
+            {"architectures": ["FalconH1ForCausalLM"], "mamba_rms_norm": True},
+            "its mamba_norm_before_gate is true",
+        ),
+        (
+            {"architectures": ["FalconH1ForCausalLM"], "projectors_bias": True},
+            "its projectors_bias is true, llama.cpp takes false",
+        ),
         (mixture("Lfm2", routed_scaling_factor=2.5), "its routed_scaling_factor is 2.5"),
         (mixture("Ernie4_5_", moe_layer_end_index=0), "its layers behind 0 are no mixture"),
         (

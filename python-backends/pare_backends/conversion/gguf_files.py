@@ -169,10 +169,12 @@ def check_gguf(directory: Path, source: Source, report: Report) -> dict[str, Any
             continue
         found_there = restored(layout, tensors, name)
         own = None if found_there is None else as_stored(layout, name, found_there)
-        if own is None or not same_floats(own, source.checkpoint.floats[name]):
+        held = source.checkpoint.floats[name]
+        wanted = layout.as_computed(name, held)
+        if own is None or not same_floats(own, wanted):
             others.append(name)
         else:
-            read[name] = own
+            read[name] = own if wanted is held else held
     facts = {
         **NOTHING,
         "unreadable": None,
@@ -205,7 +207,8 @@ def restored(layout: Any, tensors: dict[str, GgufTensor], name: str) -> np.ndarr
     found = [tensors[own].values() for own in layout.names(name) if own in tensors]
     if len(found) < len(layout.names(name)):
         return None
-    values = one_of(name, layout.joined(name, found)) - np.float32(layout.norm_shift(name))
+    values = (one_of(name, layout.joined(name, found)).T / layout.factor(name)).T
+    values = values.astype(np.float32) - np.float32(layout.norm_shift(name))
     order = layout.row_order(name, len(values))
     return values if order is None else values[np.argsort(order)]
 
@@ -254,7 +257,9 @@ def checked_blocks(
     if own.shape != tensor.matrix_shape:
         return row | {"problem": f"it is {found.kind} {own.shape} in the file"}
     order = layout.row_order(f"{layer}.weight", len(own))
-    blocks = tensor.blocks if order is None else tensor.blocks[order]
+    multiplied = writer_of(NAME, "gguf_blocks").multiplied
+    blocks = multiplied(layer, tensor.kind, tensor.blocks, layout.factor(f"{layer}.weight")).data
+    blocks = blocks if order is None else blocks[order]
     held = one_of(f"{layer}.weight", found.data)
     if found.kind == tensor.kind and not np.array_equal(held, blocks):
         row["problem"] = "its blocks are not those of its source"

@@ -109,7 +109,9 @@ def float_file(context: Context) -> Iterator[FloatFile]:
         folder = Path(name)
         config = json.loads((context.parent_dir / "config.json").read_text())
         layout = writer_of("gguf", "gguf_layout").GgufLayout(config)
-        writer_of("gguf", "make").write_gguf(context.parent_dir, folder, True, context.report)
+        writer_of("gguf", "make").write_gguf(
+            context.parent_dir, folder, True, context.report, multiplies=False
+        )
         own = (context.layout.transposed, context.layout.stacks)
         yield FloatFile(folder, layout, context.tool_python, context.report, *own)
 

@@ -8,7 +8,7 @@ its blocks. Letters: o rows, i columns, b blocks a row.
 - Q8_0: weight = d · q, q from −128 to 127: symmetric integers of 8 bits.
 
 The integers are held exactly. A scale is rounded to float16 where the artifact has it wider, and m
-always: it is a product.
+always: it is a product. So is a scale of rows that are multiplied.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from pare_backends.checkpoint.forms.ggml import BLOCK_KINDS
 from pare_backends.failures import CallFailure
 from pare_backends.runtimes.stored_weights import PackedWeight
 
@@ -29,7 +30,7 @@ HALF_BYTES = 2
 class Blocks:
     """A matrix in one of GGUF's block formats."""
 
-    kind: str  # Q4_0, Q4_1 or Q8_0
+    kind: str  # Q4_0, Q4_1 or Q8_0; of `multiplied` any
     data: np.ndarray  # (o, bytes of a row) uint8
     scale_error: float  # largest relative change of a scale or offset by its rounding to float16
 
@@ -63,6 +64,39 @@ def to_blocks(name: str, weight: PackedWeight) -> Blocks:
     heads = [np.ascontiguousarray(part[:, :, None]).view(np.uint8) for part in parts]
     blocks = np.concatenate([*heads, elements], axis=2)
     return Blocks(kind, np.ascontiguousarray(blocks.reshape(weight.rows, -1)), error)
+
+
+HALVES = {
+    **dict.fromkeys(("Q4_0", "Q5_0", "Q8_0", "IQ4_NL", "IQ4_XS"), (0,)),
+    **dict.fromkeys(("IQ1_S", "IQ2_XXS", "IQ2_XS", "IQ2_S", "IQ3_XXS", "IQ3_S"), (0,)),
+    **dict.fromkeys(("Q4_1", "Q5_1", "Q4_K", "Q5_K"), (0, 2)),
+    "Q2_K": (80, 82),
+    "Q3_K": (108,),
+    "Q6_K": (208,),
+    "TQ1_0": (52,),
+    "TQ2_0": (64,),
+}
+"""Where a block has its float16 scale and, of some, its offset or what scales the offsets."""
+
+
+def multiplied(name: str, kind: str, data: np.ndarray, factor: np.ndarray | float) -> Blocks:
+    """The blocks of a matrix whose rows are multiplied: of each block what scales all of it.
+
+    kind: one of ggml's; data: (o, bytes of a row) uint8; factor: a number or one each, (o,)
+    """
+    if np.all(factor == 1):
+        return Blocks(kind, data, 0.0)
+    if kind not in HALVES:
+        raise _no_block(name, f"its rows are multiplied, and {kind} has no scale of float16")
+    made = data.reshape(len(data), -1, BLOCK_KINDS[kind].octets).copy()
+    error = 0.0
+    for at in HALVES[kind]:
+        own = np.ascontiguousarray(made[:, :, at : at + HALF_BYTES]).view(np.float16)[:, :, 0]
+        exact = (own.astype(np.float32).T * factor).T
+        rounded = _half(name, exact)
+        error = max(error, _relative_error(rounded, exact))
+        made[:, :, at : at + HALF_BYTES] = np.ascontiguousarray(rounded[:, :, None]).view(np.uint8)
+    return Blocks(kind, made.reshape(data.shape), error)
 
 
 def from_blocks(kind: str, data: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:

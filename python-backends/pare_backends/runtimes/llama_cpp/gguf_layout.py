@@ -56,10 +56,11 @@ ENDINGS = {
 class GgufLayout:
     """Where each tensor of a checkpoint goes. `CallFailure` for what llama.cpp computes otherwise.
 
-    config: the checkpoint's config.json
+    config: the checkpoint's config.json; multiplies: whether rows are multiplied by what the model
+    multiplies their products by, and llama.cpp has no key for
     """
 
-    def __init__(self, config: Mapping[str, Any]) -> None:
+    def __init__(self, config: Mapping[str, Any], multiplies: bool = True) -> None:
         named = (config.get("architectures") or ["none"])[0]
         if named not in ARCHITECTURES:
             known = ", ".join(ARCHITECTURES)
@@ -101,6 +102,7 @@ class GgufLayout:
         cut = None if window is None else WINDOW_NOTE.format(window=window)
         self.notes = [note for note in (gelu, rotation, cut) if note is not None]
         """What llama.cpp computes by another formula than the model."""
+        self._factors = self._architecture.factors(config) if multiplies else {}
         self._names = get_tensor_name_map(self._architecture.kind, self.layers)
 
     def name(self, tensor: str) -> str:
@@ -190,8 +192,18 @@ class GgufLayout:
         shifted = shifted and not tensor.endswith(self._architecture.unshifted)
         return self._architecture.norm_shift if shifted else 0.0
 
+    def factor(self, tensor: str) -> np.ndarray | float:
+        """What its rows are multiplied by: a number, or one each, (rows,)."""
+        found = (by for ending, by in self._factors.items() if tensor.endswith(ending))
+        return next(found, 1.0)
+
     def as_computed(self, tensor: str, values: np.ndarray) -> np.ndarray:
-        """What llama.cpp computes with where a checkpoint has, say, its logarithm."""
+        """What llama.cpp computes with where a checkpoint has, say, its logarithm. values: all of
+        a tensor of floats; returns: the very array where nothing is otherwise"""
+        if values.ndim == 3 and values.shape[1] == 1:  # a convolution of each feature for itself
+            values = values.reshape(len(values), -1)
+        if tensor.endswith("correction_bias"):  # of experts, which some hold as one row
+            values = values.reshape(-1)
         found = (by for ending, by in self._architecture.values.items() if tensor.endswith(ending))
         by = next(found, None)
         return values if by is None else by(values, self.config)

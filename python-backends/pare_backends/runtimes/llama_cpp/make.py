@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,7 @@ from pare_backends.checkpoint.forms.ggml import BLOCK_KINDS
 from pare_backends.checkpoint.own_files import own_file
 from pare_backends.failures import CallFailure
 from pare_backends.progress import Report
-from pare_backends.runtimes.llama_cpp.gguf_blocks import to_blocks
+from pare_backends.runtimes.llama_cpp.gguf_blocks import multiplied, to_blocks
 from pare_backends.runtimes.llama_cpp.gguf_directory import DESCRIPTION_FILE, MODEL_FILE
 from pare_backends.runtimes.llama_cpp.gguf_layout import (
     IN_FLOAT32,
@@ -96,14 +96,20 @@ def make(
 
 
 def write_gguf(
-    source: Path, output: Path, exact: bool, report: Report, precision: str = "f16"
+    source: Path,
+    output: Path,
+    exact: bool,
+    report: Report,
+    precision: str = "f16",
+    multiplies: bool = True,
 ) -> WrittenFile:
     """Writes `model.gguf`, `gguf.json` and `config.json` into `output`.
 
-    precision: of matrices of floats: f16, bf16 or f32
+    precision: of matrices of floats: f16, bf16 or f32; multiplies: as `GgufLayout` has it; without
+    it matrices are the checkpoint's own, as a quantizer wants them
     """
     weights = StoredWeights(str(source))
-    layout = GgufLayout(weights.config)
+    layout = GgufLayout(weights.config, multiplies)
     names = [name for name in weights.names() if not layout.is_left_out(name)]
     writer = GGUFWriter(output / MODEL_FILE, layout.architecture)
     layout.write_keys(writer)
@@ -190,15 +196,19 @@ def held(
     name: str, weights: StoredWeights, layout: GgufLayout, exact: bool, precision: str = "f16"
 ) -> Tensor:
     """A tensor in the file's form and order of rows."""
+    factor = layout.factor(name)
     held_blocks = None if exact else weights.blocks(name)
     if held_blocks is not None:
         order = layout.row_order(name, len(held_blocks.blocks))
-        ordered = _ordered(held_blocks.blocks, order)
+        own = multiplied(name, held_blocks.kind, held_blocks.blocks, factor)
+        ordered = _ordered(own.data, order)
         if held_blocks.experts:
             ordered = ordered.reshape(held_blocks.experts, -1, ordered.shape[1])
-        return Tensor(held_blocks.kind, ordered)
+        return Tensor(held_blocks.kind, ordered, own.scale_error)
     if weights.is_packed(name):
         packed = weights.packed(name)
+        scales = (packed.scales.T * factor).T.astype(np.float32)
+        packed = replace(packed, scales=scales)
         order = layout.row_order(name, packed.rows)
         if exact:
             return Tensor("F32", _ordered(packed.dequantize(), order))
@@ -214,11 +224,8 @@ def held(
         values += added
     if (shift := layout.norm_shift(name)) != 0:
         values += shift
-    if values.ndim == 3 and values.shape[1] == 1:  # a convolution of each feature for itself
-        values = values.reshape(len(values), -1)
-    if name.endswith("correction_bias"):  # of experts, which some hold as one row
-        values = values.reshape(-1)
     values = layout.as_computed(name, values)
+    values = (values.T * factor).T.astype(np.float32)
     values = _ordered(values, layout.row_order(name, len(values)))
     # A router's rows are few and choose: llama.cpp's own converter leaves them in float32.
     if exact or values.ndim == 1 or precision == "f32" or name.endswith(IN_FLOAT32):

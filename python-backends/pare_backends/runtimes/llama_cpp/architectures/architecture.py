@@ -22,6 +22,10 @@ def _no_keys(writer: GGUFWriter, config: Config) -> None:
     pass
 
 
+def _no_factors(config: Config) -> dict[str, np.ndarray | float]:
+    return {}
+
+
 def _nothing_else(config: Config) -> str | None:
     return None
 
@@ -72,6 +76,8 @@ class Architecture:
     ] = ()  # endings of norms that multiply by what they store all the same
     values: Mapping[str, Callable[[np.ndarray, Config], np.ndarray]] = field(default_factory=dict)
     # by endings of tensors that llama.cpp has as what they give
+    factors: Callable[[Config], Mapping[str, np.ndarray | float]] = _no_factors
+    # by endings of tensors what their rows are multiplied by: the model has its products so
     window_period: int | None = None  # of so many layers the last sees all; None: every layer does
     kv_heads: Callable[[Config], int | None] = own.kv_heads_said  # of keys; None: as of queries
     width: Callable[[Config], int | list[int]] = (
