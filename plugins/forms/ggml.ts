@@ -74,6 +74,7 @@ export const WRITTEN = [
   "ExaoneMoeForCausalLM",
   "NemotronHForCausalLM",
   "FalconH1ForCausalLM",
+  "BambaForCausalLM",
 ];
 
 /** Whether a GGUF file of the model is written. */

@@ -217,6 +217,10 @@ OTHERWISE: dict[str, dict[str, Any]] = {
         "ssm_in_multiplier": 1.25, "ssm_out_multiplier": 0.6, "mlp_multipliers": [0.9, 0.6],
         "ssm_multipliers": [0.7, 0.5, 0.8, 1.2, 0.9],
     },
+    "BambaForCausalLM": {
+        **{key: value for key, value in MAMBA.items() if key != "layer_types"},
+        "attn_layer_indices": [1],
+    },
     "MptForCausalLM": {
         "d_model": 64, "n_layers": 2, "n_heads": 4, "max_seq_len": 256, "tie_word_embeddings": True,
         "num_key_value_heads": 4, "attn_config": {"clip_qkv": 0.5},
@@ -255,6 +259,7 @@ VARIANTS: dict[str, dict[str, dict[str, Any]]] = {
             "mamba_d_head": 16,
         },
     },
+    "BambaForCausalLM": {"-biased": {"attention_bias": True, "mlp_bias": True}},
     "NemotronHForCausalLM": {
         "-mixed": {
             "layers_block_type": ["mamba", "moe", "attention", "moe"],

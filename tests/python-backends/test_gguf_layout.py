@@ -146,6 +146,10 @@ def test_layout_refuses_what_llama_cpp_computes_otherwise() -> None:
             {"architectures": ["FalconH1ForCausalLM"], "projectors_bias": True},
             "its projectors_bias is true, llama.cpp takes false",
         ),
+        (
+            {"architectures": ["BambaForCausalLM"], "mamba_conv_bias": False},
+            "its mamba_conv_bias is false, llama.cpp takes true",
+        ),
         (mixture("Lfm2", routed_scaling_factor=2.5), "its routed_scaling_factor is 2.5"),
         (mixture("Ernie4_5_", moe_layer_end_index=0), "its layers behind 0 are no mixture"),
         (

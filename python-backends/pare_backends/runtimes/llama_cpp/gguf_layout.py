@@ -217,13 +217,16 @@ class GgufLayout:
         layer = tensor.split(".")[-2]
         if layer == self._architecture.fused:
             # Key by key its queries, it and its value: llama.cpp has all queries first.
-            own = np.arange(rows).reshape(self.kv_heads, self.heads // self.kv_heads + 2, -1)
-            each = (own[:, :-2], own[:, -2], own[:, -1])
+            grouped = np.arange(rows).reshape(self.kv_heads, self.heads // self.kv_heads + 2, -1)
+            each = (grouped[:, :-2], grouped[:, -2], grouped[:, -1])
             return np.concatenate([one.reshape(-1) for one in each])
         heads = {"q_proj": self.heads, "k_proj": self.kv_heads}.get(layer)
         if heads is None or not self._architecture.neighbours:
             return None
-        return np.arange(rows).reshape(heads, 2, -1).swapaxes(1, 2).reshape(-1)
+        own = np.arange(rows).reshape(heads, rows // heads)
+        width = own.shape[1] if self.rope is None else self.rope.dimensions  # what is not rotated
+        turned = own[:, :width].reshape(heads, 2, -1).swapaxes(1, 2).reshape(heads, -1)  # stays
+        return np.concatenate([turned, own[:, width:]], axis=1).reshape(-1)
 
     def _kv_heads_by_layer(self) -> int | list[int]:
         """Heads of keys; by layer where some hold a state and have none."""

@@ -1,4 +1,4 @@
-"""Architectures some of whose layers are those of Mamba 2: Granite 4 and Nemotron-H."""
+"""Architectures some of whose layers are those of Mamba 2: Granite 4, Bamba and Nemotron-H."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pare_backends.runtimes.llama_cpp.architectures.mixed import GRANITE_MOE
 from pare_backends.runtimes.llama_cpp.architectures.own_keys import Config
 from pare_backends.runtimes.llama_cpp.architectures.parts import Parts
 
-STATES = ("mamba", "linear_attention")
+STATES, HEADS = ("mamba", "linear_attention"), "full_attention"
 INNER = 2
 """llama.cpp takes a state for so many times as many features as a token has."""
 
@@ -51,21 +51,30 @@ def hybrid_keys(writer: GGUFWriter, config: Config) -> None:
         mixtures.granite_moe_keys(writer, config)
     else:
         own.granite_keys(writer, config)
-    if not has_states(config):
-        return
+    if has_states(config):
+        state_keys(writer, config)
+        writer.add_rope_scaling_finetuned(config.get("position_embedding_type") == "rope")
+
+
+def state_keys(writer: GGUFWriter, config: Config) -> None:
     writer.add_ssm_conv_kernel(int(config.get("mamba_d_conv") or 4))
     writer.add_ssm_state_size(int(config["mamba_d_state"]))
     writer.add_ssm_group_count(int(config.get("mamba_n_groups") or 1))
     writer.add_ssm_inner_size(INNER * int(config["hidden_size"]))
     writer.add_ssm_time_step_rank(int(config["mamba_n_heads"]))
-    writer.add_rope_scaling_finetuned(config.get("position_embedding_type") == "rope")
 
 
 def hybrid_why_not(config: Config) -> str | None:
     rotates = config.get("position_embedding_type") == "rope"
     if not rotates and not has_states(config):
         return "its position_embedding_type is not rope and all of its layers attend"
-    taken = own.takes(mamba_n_groups=1, mamba_expand=INNER, mamba_proj_bias=False)
+    return state_why_not(config)
+
+
+def state_why_not(config: Config) -> str | None:
+    taken = own.takes(
+        mamba_n_groups=1, mamba_expand=INNER, mamba_proj_bias=False, mamba_conv_bias=True
+    )
     return steps_why_not(config) or taken(config)
 
 
@@ -98,6 +107,26 @@ HYBRID = replace(
     values={".A_log": decay, "mamba.D": column, "mamba.norm.weight": by_groups},
     write_keys=hybrid_keys,
     why_not=hybrid_why_not,
+)
+
+
+def bamba_settings(config: Config) -> Config:
+    """Its config says where it attends: nothing of the kinds of its layers, or that all are
+    alike."""
+    places = config.get("attn_layer_indices") or []
+    count = int(config.get("num_hidden_layers") or 0)
+    return {**config, "layer_types": ["mamba" if i not in places else HEADS for i in range(count)]}
+
+
+BAMBA = Architecture(
+    MODEL_ARCH.GRANITE_HYBRID,
+    True,
+    ropes=("default", "linear", "llama3"),
+    rotated=0.5,
+    settings=bamba_settings,
+    values=HYBRID.values,
+    write_keys=state_keys,
+    why_not=state_why_not,
 )
 
 
@@ -154,6 +183,7 @@ NEMOTRON = Architecture(
     why_not=nemotron_why_not,
 )
 HYBRIDS = {
+    "BambaForCausalLM": BAMBA,
     "GraniteMoeHybridForCausalLM": replace(HYBRID, variant=hybrid_variant),
     "NemotronHForCausalLM": replace(NEMOTRON, variant=nemotron_variant),
 }
