@@ -75,6 +75,7 @@ export const WRITTEN = [
   "NemotronHForCausalLM",
   "FalconH1ForCausalLM",
   "BambaForCausalLM",
+  "JambaForCausalLM",
 ];
 
 /** Whether a GGUF file of the model is written. */

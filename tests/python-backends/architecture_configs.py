@@ -221,6 +221,11 @@ OTHERWISE: dict[str, dict[str, Any]] = {
         **{key: value for key, value in MAMBA.items() if key != "layer_types"},
         "attn_layer_indices": [1],
     },
+    "JambaForCausalLM": {
+        "num_hidden_layers": 4, "attn_layer_period": 3, "attn_layer_offset": 1, "num_experts": 4,
+        "expert_layer_period": 2, "expert_layer_offset": 1, "num_experts_per_tok": 2,
+        "mamba_dt_rank": 32, "mamba_d_state": 16,
+    },
     "MptForCausalLM": {
         "d_model": 64, "n_layers": 2, "n_heads": 4, "max_seq_len": 256, "tie_word_embeddings": True,
         "num_key_value_heads": 4, "attn_config": {"clip_qkv": 0.5},
@@ -259,6 +264,7 @@ VARIANTS: dict[str, dict[str, dict[str, Any]]] = {
             "mamba_d_head": 16,
         },
     },
+    "JambaForCausalLM": {"-dense": {"num_experts": 1}},
     "BambaForCausalLM": {"-biased": {"attention_bias": True, "mlp_bias": True}},
     "NemotronHForCausalLM": {
         "-mixed": {

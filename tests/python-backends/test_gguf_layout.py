@@ -150,6 +150,11 @@ def test_layout_refuses_what_llama_cpp_computes_otherwise() -> None:
             {"architectures": ["BambaForCausalLM"], "mamba_conv_bias": False},
             "its mamba_conv_bias is false, llama.cpp takes true",
         ),
+        (
+            {"architectures": ["JambaForCausalLM"], "mamba_expand": 4},
+            "its mamba_expand is 4, llama.cpp takes 2",
+        ),
+        ({"architectures": ["JambaForCausalLM"], "head_dim": 32}, "its heads have 128 features"),
         (mixture("Lfm2", routed_scaling_factor=2.5), "its routed_scaling_factor is 2.5"),
         (mixture("Ernie4_5_", moe_layer_end_index=0), "its layers behind 0 are no mixture"),
         (
