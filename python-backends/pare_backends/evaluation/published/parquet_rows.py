@@ -9,6 +9,7 @@ from typing import Any
 
 from pare_backends.evaluation.tasks.records import Row
 from pare_backends.failures import CallFailure, one_line
+from pare_backends.plain_file import require_file
 
 MOST_BYTES = 200_000_000
 """Unpacked. The published sets that are read here take a tenth at most."""
@@ -25,6 +26,7 @@ def parquet_rows(path: Path) -> list[Row]:
     """The rows in their order. Raises `CallFailure`."""
     import pyarrow.parquet
 
+    require_file(path)
     try:
         with pyarrow.parquet.ParquetFile(path) as file:
             said = file.metadata

@@ -19,6 +19,7 @@ from pare_backends.evaluation.tasks.json_rows import (
     parse_whole,
 )
 from pare_backends.failures import CallFailure, visible
+from pare_backends.plain_file import require_file
 
 Row = dict[str, Any]
 TYPES: dict[str, tuple[type, ...]] = {
@@ -76,8 +77,7 @@ def _items(path: Path) -> list[str]:
 
 def _lines(path: Path) -> list[str]:
     try:
-        if path.exists() and not path.is_file():
-            raise CallFailure("bad_input", f"Cannot read {path}: it is no file")
+        require_file(path)
         with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
             data = file.read(LARGEST_FILE + 1)
     except FileNotFoundError as error:

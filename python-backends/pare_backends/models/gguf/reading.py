@@ -14,6 +14,7 @@ import numpy as np
 from gguf import GGUFReader, GGUFValueType, GGUFWriter
 
 from pare_backends.failures import CallFailure, one_line
+from pare_backends.plain_file import require_file
 
 MAGIC = b"GGUF"
 MOST_READS = 20_000_000
@@ -81,6 +82,7 @@ class BoundedReader(GGUFReader):
 
 def open_gguf(path: Path) -> GGUFReader:
     """The file's keys and tensors, which stay on the disk; `CallFailure` where it is damaged."""
+    require_file(path)
     with path.open("rb") as file:
         magic = file.read(4)
     if magic != MAGIC:

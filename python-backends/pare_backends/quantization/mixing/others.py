@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from pare_backends.failures import CallFailure
+from pare_backends.plain_file import require_file
 from pare_backends.quantization.mixing.formats import NAME, Format
 from pare_backends.quantization.mixing.score import Score
 
@@ -68,6 +69,7 @@ def read_scores(path: Path, known: Known) -> tuple[str, list[Score]]:
 
     raises: CallFailure "bad_input" where the file is another, or of another model
     """
+    require_file(path)
     try:
         start = path.open("rb").read(64).lstrip()
     except OSError as error:
