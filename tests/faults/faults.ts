@@ -13,6 +13,7 @@ import { join } from "node:path";
 import process from "node:process";
 import { parseArgs } from "node:util";
 import { UsageError } from "../../core/mod.ts";
+import { endWithRunner } from "./end_with_runner.ts";
 import { findLoops, loopNamed } from "./find_loops.ts";
 import type { Loop } from "./loop.ts";
 import { findPlanted } from "./planted.ts";
@@ -126,7 +127,10 @@ async function run(words: string[]): Promise<number> {
 }
 
 if (import.meta.main) {
-  Deno.addSignalListener("SIGTERM", () => Deno.exit(143)); // its folders go with it
+  endWithRunner();
+  // Its folders go with it.
+  Deno.addSignalListener("SIGTERM", () => Deno.exit(143));
+  Deno.addSignalListener("SIGINT", () => Deno.exit(130));
   try {
     process.exitCode = await run([...Deno.args]);
   } catch (error) {
