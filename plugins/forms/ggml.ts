@@ -76,6 +76,7 @@ export const WRITTEN = [
   "FalconH1ForCausalLM",
   "BambaForCausalLM",
   "JambaForCausalLM",
+  "MiniCPM3ForCausalLM",
 ];
 
 /** Whether a GGUF file of the model is written. */

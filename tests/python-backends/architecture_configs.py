@@ -242,6 +242,15 @@ OTHERWISE: dict[str, dict[str, Any]] = {
         "moe_intermediate_size": 64, "num_shared_experts": 2, "pad_token_id": 0,
         "rope_parameters": {"rope_type": "default", "rope_theta": 5e3},
     },
+    "MiniCPM3ForCausalLM": {
+        "num_hidden_layers": 3, "q_lora_rank": 32, "kv_lora_rank": 32, "qk_nope_head_dim": 16,
+        "qk_rope_head_dim": 8, "num_key_value_heads": 4, "original_max_position_embeddings": 32,
+        "rope_parameters": {
+            "rope_type": "longrope", "rope_theta": 1e4, "factor": 8.0,
+            "short_factor": [1.0, 1.1, 1.2, 1.3], "long_factor": [1.0, 2.0, 5.0, 8.0],
+            "original_max_position_embeddings": 32,
+        },
+    },
     "Glm4MoeLiteForCausalLM": {**LATENT, "n_shared_experts": 1, "routed_scaling_factor": 1.8},
 }  # fmt: skip
 """What these have that no other architecture has, and no default leaves idle."""

@@ -155,6 +155,14 @@ def test_layout_refuses_what_llama_cpp_computes_otherwise() -> None:
             "its mamba_expand is 4, llama.cpp takes 2",
         ),
         ({"architectures": ["JambaForCausalLM"], "head_dim": 32}, "its heads have 128 features"),
+        (
+            {**LATENT, "architectures": ["MiniCPM3ForCausalLM"], "scale_depth": 1.0},
+            "its scale_depth is 1.0, llama.cpp takes 1.4",
+        ),
+        (
+            {**LATENT, "architectures": ["MiniCPM3ForCausalLM"], "q_lora_rank": None},
+            "it has no q_lora_rank",
+        ),
         (mixture("Lfm2", routed_scaling_factor=2.5), "its routed_scaling_factor is 2.5"),
         (mixture("Ernie4_5_", moe_layer_end_index=0), "its layers behind 0 are no mixture"),
         (

@@ -21,7 +21,9 @@ LITE = (26, 27)
 
 def latent_widths(config: Config) -> HeadWidths:
     rotated = int(config["qk_rope_head_dim"])
-    return HeadWidths(int(config["qk_nope_head_dim"]) + rotated, int(config["v_head_dim"]), rotated)
+    value = config.get("v_head_dim")  # MiniCPM's, unsaid
+    value = value or int(config["hidden_size"]) // int(config["num_attention_heads"])
+    return HeadWidths(int(config["qk_nope_head_dim"]) + rotated, int(value), rotated)
 
 
 def latent_keys(writer: GGUFWriter, config: Config) -> None:
@@ -80,7 +82,30 @@ DEEPSEEK = Architecture(
     why_not=latent_why_not,
 )
 
+MINICPM_SCALES = {"scale_emb": 12, "scale_depth": 1.4, "dim_model_base": 256}
+"""What llama.cpp multiplies embeddings, residuals and logits by: those of MiniCPM3-4B."""
+
+
+def minicpm_why_not(config: Config) -> str | None:
+    if not config.get("q_lora_rank"):
+        return "it has no q_lora_rank, llama.cpp takes queries out of a vector"
+    for key, value in MINICPM_SCALES.items():
+        if config.get(key, value) != value:
+            return f"its {key} is {config[key]}, llama.cpp takes {value}"
+    taken = own.takes(attention_bias=False, mlp_bias=False)
+    return taken(config) or mixtures.a_key_for_each_head(config)
+
+
+MINICPM3 = Architecture(
+    MODEL_ARCH.MINICPM3,
+    ropes=("default", "linear", "longrope"),
+    head_widths=latent_widths,
+    write_keys=latent_keys,
+    why_not=minicpm_why_not,
+)
+
 LATENT = {
+    "MiniCPM3ForCausalLM": MINICPM3,
     "DeepseekV2ForCausalLM": replace(
         DEEPSEEK, write_keys=softmax_keys, why_not=own.first_of(latent_why_not, greedy_why_not)
     ),
