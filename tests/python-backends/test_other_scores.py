@@ -81,6 +81,10 @@ def test_a_score_file_that_is_not_of_this_model_is_one_sentence(tmp_path: Path) 
     assert "64 by 64" in why(auto_scheme(tmp_path / "b.json", {Q: [2 * whole, 1]}))
     assert "is not [bits, loss]" in why(auto_scheme(tmp_path / "c.json", {Q: [whole, "low"]}))
     assert "is no number" in why(auto_scheme(tmp_path / "d.json", {Q: [whole, float("nan")]}))
+    unnamed = {"bits": "4", "group_size": "32", "data_type": "int"}
+    for no_bits in (float("nan"), float("inf"), -1.0):
+        path = auto_scheme(tmp_path / "bits.json", {Q: [no_bits, 1]}, unnamed)
+        assert "are no number of bits" in why(path)
     path = auto_scheme(tmp_path / "e.json", {Q: [whole, 1]})
     text = path.read_text()
     path.write_text(text.replace('"version": 1', '"version": 2'))

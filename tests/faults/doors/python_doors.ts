@@ -28,9 +28,10 @@ const SCORES = {
 const TEMPLATE = "{% for message in messages %}<|{{ message.role }}|>{{ message.content }}\n" +
   "{% endfor %}{% if add_generation_prompt %}<|assistant|>{% endif %}";
 
-/** A safetensors file of these tensors, all zeros. */
+/** A safetensors file of these tensors, all zeros but for those whose `values` are given. */
 function safetensors(
   tensors: Readonly<Record<string, readonly [dtype: string, shape: number[], bytes: number]>>,
+  values: Readonly<Record<string, Int32Array>>,
 ): Uint8Array {
   let at = 0;
   const header = Object.fromEntries(
@@ -44,6 +45,9 @@ function safetensors(
   const whole = new Uint8Array(8 + text.length + at);
   new DataView(whole.buffer).setBigUint64(0, BigInt(text.length), true);
   whole.set(text, 8);
+  for (const [name, own] of Object.entries(values)) {
+    whole.set(new Uint8Array(own.buffer), 8 + text.length + header[name]!.data_offsets[0]!);
+  }
   return whole;
 }
 
@@ -63,6 +67,8 @@ const PACKED = safetensors({
   "model.layers.0.mlp.up_proj.scales": ["F16", [2, 64], 256],
   "model.layers.0.mlp.up_proj.g_idx": ["I32", [64], 256],
   "model.norm.weight": ["F16", [64], 128],
+}, {
+  "model.layers.0.mlp.up_proj.g_idx": Int32Array.from({ length: 64 }, (_, input) => input >> 5),
 });
 
 /** Doors of a model's folder, of which `tiny` is one; `seeds`: what `python_seeds.py` wrote. */

@@ -27,7 +27,7 @@ METHODS = {"gradient": "auto_quantize", "kl_div": "auto_quantize_kl"}
 """Scorer by what Model-Optimizer calls the method."""
 STAND_INS = ("modelopt.", "builtins.slice")
 """What a state may name beside plain values: it is replaced by a class that does nothing."""
-RECIPE = re.compile(r"^(?P<name>.*)\(effective-bits: (?P<bits>[\d.]+)\)$")
+RECIPE = re.compile(r"^(?P<name>.*)\(effective-bits: (?P<bits>\d+(\.\d+)?)\)$", re.ASCII)
 NOT_ROUNDED = "NONE"
 MOST = 1e300
 """Of a score, or of bits: more are no figure of a layer."""
@@ -96,9 +96,9 @@ def auto_scheme(path: Path, known: Known) -> list[Score]:
         raise bad(f"{path.name} has no layer_scores with their scheme, as AutoScheme writes them")
     if (held.get("version"), held.get("score_granularity")) != (1, "per_op"):
         raise bad(f"{path.name} is of version {held.get('version')!r}, and this pare reads 1")
-    config = held.get("cache_config") or {}
+    config, tokens = held.get("cache_config"), None
+    config = config if isinstance(config, dict) else {}
     samples, length = config.get("nsamples"), config.get("seqlen")
-    tokens = None
     if isinstance(samples, int) and isinstance(length, int):
         tokens = samples * length
     found = []
@@ -162,8 +162,10 @@ def auto_quantize(path: Path, known: Known) -> list[Score]:
             weights = known.weights(layers)
             whole = float(stat["uncompressed_cost"]) / float(stat.get("cost_weight") or 1)
             each = list(zip(stat["formats"], stat["scores"], stat["costs"], strict=True))
-        except (KeyError, TypeError, ValueError) as error:
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise bad(f"what {path.name} says of {name} cannot be read: {error!r}") from error
+        if not layers:
+            raise bad(f"what {path.name} says of {name} names no layer")
         if not math.isclose(whole, weights, rel_tol=1e-6):
             raise bad(
                 f"its {layers[0]} counts {whole:.0f} weights, this model's {weights}",
@@ -249,6 +251,8 @@ def row(
 
 
 def sized(known: Known, score: Score, layers: list[str], bits: float) -> Score:
-    """The same with bits per weight as the file counts them."""
+    """The same with bits per weight as the file counts them. Raises where these are no number."""
+    if not 0 <= bits <= MOST:
+        raise bad(f"{bits} bits a weight of {score.layer} in {score.format} are no number of bits")
     size = math.ceil(known.weights(layers) * bits / 8)
     return Score(**{**vars(score), "weight_bits": bits, "size_bytes": size})
