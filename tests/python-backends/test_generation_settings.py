@@ -106,6 +106,19 @@ def test_a_file_that_cannot_be_read_is_named(plain: Path, tmp_path: Path) -> Non
             generation_settings(directory)
 
 
+def test_ends_that_are_no_tokens_are_refused(plain: Path, tmp_path: Path) -> None:
+    directory = saying(plain, tmp_path / "m")
+    for ends in ('{"2": 3}', '[{"2": 3}]', '["</s>", 2]', "2.5", "true"):
+        (directory / FILE).write_text(f'{{"eos_token_id": {ends}}}')
+        with pytest.raises(CallFailure, match=rf"{FILE}: its eos_token_id is neither") as failed:
+            settings_notes(directory)
+        assert ends in failed.value.message
+    (directory / FILE).write_text('{"eos_token_id": 2}')
+    config = json.loads((directory / "config.json").read_text())
+    (directory / "config.json").write_text(json.dumps(config | {"eos_token_id": [{}, "a"]}))
+    assert settings_notes(directory) == [], "what decides names tokens"
+
+
 class Counting(RuntimeModel):
     """A runtime whose likeliest token is always 5, the next 6."""
 

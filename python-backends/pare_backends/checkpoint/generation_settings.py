@@ -70,6 +70,7 @@ def generation_settings(directory: str | Path) -> Any:
             f"Cannot read {root / FILE}: {one_line(error, 200)}",
             hint="Copy it again, or delete it: config.json says how to generate then",
         ) from error
+    _check_ends(found.eos_token_id, root / (FILE if own else "config.json"))
     for name in BY_TASK | FASTER:
         if hasattr(found, name):
             setattr(found, name, None)
@@ -77,6 +78,17 @@ def generation_settings(directory: str | Path) -> Any:
         if getattr(found, name, None) == value:
             setattr(found, name, None)
     return found
+
+
+def _check_ends(said: Any, path: Path) -> None:
+    ends = said if isinstance(said, list) else [said]
+    if said is not None and any(type(one) is not int for one in ends):
+        raise CallFailure(
+            "bad_input",
+            f"Cannot read {path}: its eos_token_id is neither a token's number nor a list of them:"
+            f" {json.dumps(said)[:60]}",
+            hint="Name the tokens that end a text by their numbers",
+        )
 
 
 def said_settings(settings: Any) -> dict[str, Any]:
@@ -118,7 +130,7 @@ def settings_notes(directory: str | Path) -> list[str]:
 
 def ids_of(said: Any) -> set[int]:
     """Tokens that a field names: none, one or several."""
-    return set(said) if isinstance(said, list) else set() if said is None else {said}
+    return {one for one in (said if isinstance(said, list) else [said]) if type(one) is int}
 
 
 def listed(fields: Mapping[str, Any]) -> str:
