@@ -77,6 +77,7 @@ export const WRITTEN = [
   "BambaForCausalLM",
   "JambaForCausalLM",
   "MiniCPM3ForCausalLM",
+  "Gemma4ForCausalLM",
 ];
 
 /** Whether a GGUF file of the model is written. */

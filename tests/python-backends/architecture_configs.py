@@ -226,6 +226,19 @@ OTHERWISE: dict[str, dict[str, Any]] = {
         "expert_layer_period": 2, "expert_layer_offset": 1, "num_experts_per_tok": 2,
         "mamba_dt_rank": 32, "mamba_d_state": 16,
     },
+    "Gemma4ForCausalLM": {
+        "num_hidden_layers": 5, "sliding_window": 8, "hidden_size_per_layer_input": 0,
+        "vocab_size_per_layer_input": 320,
+        "layer_types": ["sliding_attention", "full_attention"] * 2 + ["full_attention"],
+        "global_head_dim": 32, "num_global_key_value_heads": 1, "attention_k_eq_v": True,
+        "final_logit_softcapping": 4.0, "tie_word_embeddings": True,
+        "rope_parameters": {
+            "full_attention": {
+                "rope_type": "proportional", "partial_rotary_factor": 0.25, "rope_theta": 5e4,
+            },
+            "sliding_attention": {"rope_type": "default", "rope_theta": 2e3},
+        },
+    },
     "MptForCausalLM": {
         "d_model": 64, "n_layers": 2, "n_heads": 4, "max_seq_len": 256, "tie_word_embeddings": True,
         "num_key_value_heads": 4, "attn_config": {"clip_qkv": 0.5},
@@ -271,6 +284,14 @@ VARIANTS: dict[str, dict[str, dict[str, Any]]] = {
             "mamba_n_groups": 2,
             "mamba_n_heads": 6,
             "mamba_d_head": 16,
+        },
+    },
+    "Gemma4ForCausalLM": {
+        "-shared": {
+            "layer_types": ["sliding_attention", "full_attention"] * 2 + ["full_attention"],
+            "num_kv_shared_layers": 3,
+            "use_double_wide_mlp": True,
+            "attention_k_eq_v": False,
         },
     },
     "JambaForCausalLM": {"-dense": {"num_experts": 1}},

@@ -100,11 +100,16 @@ def four_bit_model(architecture: str, variant: str = "") -> Path:
     with torch.no_grad():
         for name, parameter in model.named_parameters():
             added = architecture.startswith(ADD_ONE) and "linear_attn.norm" not in name
-            middle = 0.0 if added else 1.0
+            fourth = architecture.startswith("Gemma4")
+            middle = 0.0 if added and not fourth else 1.0
+            if fourth and name.endswith(("q_norm.weight", "k_norm.weight")):
+                middle = 0.5  # its attention is scaled by nothing else
             parameter.normal_(middle, 0.1) if "norm" in name else parameter.normal_(0.0, 0.08)
         for name, buffer in model.named_buffers():
             if name.endswith("_bias"):  # by which experts are chosen
                 buffer.normal_(0.0, 0.2)
+            if name.endswith("layer_scalar"):
+                buffer.normal_(1.0, 0.2)
     output = folder() / f"{architecture}{variant}"
     model.save_pretrained(output.with_name(f"{output.name}-floats"))
     checkpoint = read(output.with_name(f"{output.name}-floats"))

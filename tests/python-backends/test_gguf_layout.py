@@ -47,6 +47,14 @@ def nemotron(pattern: str, **changes: Any) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def gemma4(**changes: Any) -> dict[str, Any]:
+    return {
+        "architectures": ["Gemma4ForCausalLM"], "hidden_activation": "gelu_pytorch_tanh",
+        "hidden_size_per_layer_input": 0, "sliding_window": 8, "num_hidden_layers": 4,
+        "layer_types": ["sliding_attention", "full_attention"] * 2, **changes,
+    }  # fmt: skip
+
+
 def test_layout_refuses_what_llama_cpp_computes_otherwise() -> None:
     for changes, why in (
         ({"architectures": ["OPTForCausalLM"]}, "OPTForCausalLM"),
@@ -162,6 +170,15 @@ def test_layout_refuses_what_llama_cpp_computes_otherwise() -> None:
         (
             {**LATENT, "architectures": ["MiniCPM3ForCausalLM"], "q_lora_rank": None},
             "it has no q_lora_rank",
+        ),
+        (gemma4(), "its rope_type is default, not one of proportional"),
+        (gemma4(hidden_size_per_layer_input=256), "takes an embedding of its own"),
+        (gemma4(enable_moe_block=True), "its enable_moe_block is true"),
+        (gemma4(use_bidirectional_attention="all"), "use_bidirectional_attention is all"),
+        (gemma4(num_kv_shared_layers=1), "its last 1 layers take the keys of others than the two"),
+        (
+            gemma4(rope_parameters={"sliding_attention": {"rope_type": "linear"}}),
+            'its rope_type is "linear", llama.cpp takes "default" of layers with a window',
         ),
         (mixture("Lfm2", routed_scaling_factor=2.5), "its routed_scaling_factor is 2.5"),
         (mixture("Ernie4_5_", moe_layer_end_index=0), "its layers behind 0 are no mixture"),
@@ -286,6 +303,30 @@ def test_layers_are_told_apart_by_letters_or_by_names() -> None:
         assert written["nemotron_h.attention.head_count_kv"] == [0, 0, 2, 0]
         assert written["nemotron_h.feed_forward_length"] == [0, 96, 0, 0]
         assert written["nemotron_h.block_count"] == 4
+
+
+def test_heads_of_layers_that_see_all_tokens_are_read_as_the_hub_or_transformers_has_them() -> None:
+    """Gemma 4's, with as many keys as others have but where keys are values too."""
+    wide = {"head_dim": 32, "num_key_value_heads": 1}
+    rope = {"full_attention": {"rope_type": "proportional", "partial_rotary_factor": 0.25}}
+    own = config(**gemma4(rope_parameters=rope, head_dim=16))
+    for said, keys in (
+        ({"per_layer_config": {"1": wide, "3": wide}}, [2, 1, 2, 1]),
+        ({"global_head_dim": 32, "num_global_key_value_heads": 1}, [2, 2, 2, 2]),
+        (
+            {"global_head_dim": 32, "num_global_key_value_heads": 1, "attention_k_eq_v": True},
+            [2, 1, 2, 1],
+        ),
+    ):
+        layout = GgufLayout({**own, **said})
+        written = keys_of(layout)
+        assert written["gemma4.attention.head_count_kv"] == keys
+        assert written["gemma4.attention.key_length"] == 32
+        assert written["gemma4.attention.key_length_swa"] == 16
+        assert layout.rope is not None
+        assert (
+            layout.rope.tensors()["rope_freqs.weight"].tolist() == [1] * 4 + [np.float32(1e30)] * 12
+        )
 
 
 def test_rope_factors_are_those_of_transformers() -> None:

@@ -99,6 +99,22 @@ def test_what_is_no_decoder_with_attention_is_refused(tmp_path: Path) -> None:
     assert "mamba has no attention" in refused(saved(tmp_path / "mamba", state))
 
 
+def test_heads_that_differ_by_layer_are_told_as_most_have_them(tmp_path: Path) -> None:
+    from transformers import Gemma4TextConfig
+
+    config = Gemma4TextConfig(
+        **common(vocabulary()),
+        intermediate_size=64,
+        num_key_value_heads=2,
+        head_dim=16,
+        global_head_dim=32,
+        hidden_size_per_layer_input=0,
+        vocab_size_per_layer_input=vocabulary(),
+    )
+    said = facts(saved(tmp_path / "m", config))
+    assert (said["head_dim"], said["kv_heads"]) == (16, 2)
+
+
 def test_experts_of_an_unknown_class_are_not_left_in_floats_unsaid(tmp_path: Path) -> None:
     from transformers import JetMoeConfig
 

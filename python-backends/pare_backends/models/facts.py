@@ -160,6 +160,8 @@ def own_facts(
     """
     full = load_config(directory)
     text = full.get_text_config()
+    # Where heads differ by layer (Gemma 4), transformers tells those of most only if asked so.
+    text.allow_global_per_layer_attribute_access = True
     heads, hidden = int(text.num_attention_heads), int(text.hidden_size)
     columns = {matrix_shape(layout, shapes, name)[1] for name in layout.linear}
     counted = {name: math.prod(shape) for name, shape in shapes.items() if name in layout.roles}

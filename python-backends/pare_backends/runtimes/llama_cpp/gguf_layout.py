@@ -44,7 +44,7 @@ NOT_STORED = ("rotary_emb.inv_freq", ".attn.bias", ".attn.masked_bias", "attenti
 """Endings of tensors that older files hold and nobody needs."""
 ENDINGS = {
     "e_score_correction_bias": "e_score_correction.bias", "expert_bias": "expert_bias.bias",
-    ".dt_bias": ".dt_proj.bias",
+    ".dt_bias": ".dt_proj.bias", ".layer_scalar": ".layer_scalar.weight",
     "experts.down_proj": "experts.down_proj.weight", ".sinks": ".sinks.weight",
     "experts.down_proj_bias": "experts.down_proj.bias",
     "forward.experts.w1.weight": "forward.experts.gate_proj.weight",
@@ -231,6 +231,8 @@ class GgufLayout:
 
     def _kv_heads_by_layer(self) -> int | list[int]:
         """Heads of keys; by layer where some hold a state and have none."""
+        if self._architecture.layer_kv_heads is not None:
+            return self._architecture.layer_kv_heads(self.config)
         kinds = kinds_of_layers(self.config)
         if self._architecture.same_heads or not any(map(has_no_keys, kinds)):
             return self.kv_heads

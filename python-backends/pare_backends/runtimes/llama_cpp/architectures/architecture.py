@@ -79,6 +79,8 @@ class Architecture:
     factors: Callable[[Config], Mapping[str, np.ndarray | float]] = _no_factors
     # by endings of tensors what their rows are multiplied by: the model has its products so
     window_period: int | None = None  # of so many layers the last sees all; None: every layer does
+    own_windows: bool = False  # whether its file says which layers have a window
+    layer_kv_heads: Callable[[Config], list[int]] | None = None  # of keys, where layers differ
     kv_heads: Callable[[Config], int | None] = own.kv_heads_said  # of keys; None: as of queries
     width: Callable[[Config], int | list[int]] = (
         own.usual_width
@@ -102,7 +104,8 @@ def whole_window(architecture: Architecture, config: Config) -> int | None:
     does: its window, which leaves nothing out there. None: whatever the model reads."""
     window, kinds = _window(config), config.get("layer_types") or []
     longest = int(config.get("max_position_embeddings") or 0)
-    if architecture.window_period is not None or window is None or window >= longest:
+    other = architecture.window_period is not None or architecture.own_windows
+    if other or window is None or window >= longest:
         return None
     return None if kinds and "sliding_attention" not in kinds else window
 

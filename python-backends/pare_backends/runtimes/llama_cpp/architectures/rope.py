@@ -11,6 +11,8 @@ from gguf import GGUFWriter, RopeScalingType
 
 FACTORS = "rope_freqs.weight"
 SHORT_FACTORS, LONG_FACTORS = "rope_factors_short.weight", "rope_factors_long.weight"
+STILL = 1e30
+"""What the frequency of a pair that is not turned is divided by."""
 LLAMA3 = (
     "factor", "low_freq_factor", "high_freq_factor", "original_max_position_embeddings",
 )  # fmt: skip
@@ -40,6 +42,9 @@ class Rope:
         whole = config.get("rotary_dim") if share is None else None  # MiniMax's own word
         share = usual_share if share is None else float(share)
         self.dimensions = int(share * head_dim if whole is None else whole)
+        self._turned = self.dimensions // 2  # pairs of features
+        if self.kind == "proportional":  # frequencies of a whole head, the last of them 0
+            self.dimensions = head_dim
         self._said = said
         self._scales_queries = scales_queries
         self._longest = int(config.get("max_position_embeddings") or 0)
@@ -134,6 +139,9 @@ class Rope:
         """What each frequency is divided by, (dimensions / 2,) float32; empty where nothing is."""
         if self.kind == "llama3":
             return {FACTORS: self._llama3_factors()}
+        if self.kind == "proportional":
+            turned = np.arange(self.dimensions // 2) < self._turned
+            return {FACTORS: np.where(turned, 1.0, STILL).astype(np.float32)}
         if self.kind == "longrope":
             names = {SHORT_FACTORS: "short_factor", LONG_FACTORS: "long_factor"}
             return {own: np.array(self._said[name], np.float32) for own, name in names.items()}
