@@ -18,10 +18,17 @@ const BUSY_SESSIONS = 3;
 /** What such a timing may be off beside its error, as a share of it. */
 const BUSY_SHARE = 0.1;
 
-/** Whether other work disturbed timings of the original, which were not repeated in turn: they decide nothing. */
+/**
+ * Whether other work disturbed timings of the original, which were not repeated in turn: they decide
+ * nothing. One precision's repetition speaks for its runtime: another that overtakes it, timed less
+ * often, was slowed at most.
+ */
 export function isDisturbed({ runtimes = [] }: Pick<Facts, "runtimes">): boolean {
+  const repeated = new Set(
+    runtimes.filter(({ sessions = 1 }) => sessions >= BUSY_SESSIONS).map(({ runtime }) => runtime),
+  );
   return runtimes.some((one) =>
-    one.busy_cores !== undefined && (one.sessions ?? 1) < BUSY_SESSIONS &&
+    one.busy_cores !== undefined && !repeated.has(one.runtime) &&
     fastestFirst({ runtimes }).some(({ runtime, precision }) =>
       runtime === one.runtime && precision === one.precision
     )

@@ -97,6 +97,20 @@ Deno.test("timings of a busy machine decide once they were repeated in turn and 
   assert.deepEqual(toTimeAgain({ runtimes: [busy("plain", 15, 3), busy("swift", 24, 3)] }), []);
 });
 
+Deno.test("a precision that overtakes the one that was repeated does not undo that its runtime was", () => {
+  const busy = (runtime: string, precision: string, ms: number, sessions: number): Speed => ({
+    ...{ ...speed(runtime, precision, ms), busy_cores: 0.5, sessions },
+  });
+  const runtimes = [
+    busy("plain", "f16", 10.1, 4),
+    busy("plain", "bf16", 9.83, 2),
+    busy("swift", "bf16", 14.5, 4),
+  ];
+  assert.equal(inferSpec(request(), timed(runtimes), plugins).runtime, "plain");
+  const once = runtimes.map((one) => ({ ...one, sessions: 2 }));
+  assert.equal(inferSpec(request(), timed(once), plugins).runtime, "swift");
+});
+
 Deno.test("a runtime that was asked for is kept, and a faster one is named", () => {
   const spec = inferSpec(request({ runtime: "swift" }), timed(), plugins);
   assert.equal(spec.runtime, "swift");
