@@ -100,7 +100,7 @@ def test_ends_that_two_files_name_otherwise_are_told(plain: Path, tmp_path: Path
 
 def test_a_file_that_cannot_be_read_is_named(plain: Path, tmp_path: Path) -> None:
     directory = saying(plain, tmp_path / "m")
-    for text in ("{", "[]"):
+    for text in ("{", "[]", "[" * 100_000):
         (directory / FILE).write_text(text)
         with pytest.raises(CallFailure, match=FILE):
             generation_settings(directory)

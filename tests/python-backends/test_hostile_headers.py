@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from pare_backends.checkpoint.adapter import read_adapter
+from pare_backends.checkpoint.files import brings_code
 from pare_backends.checkpoint.stored import file_entries
 from pare_backends.evaluation.tasks.task_yaml import read_document
 from pare_backends.evaluation.tasks.templates import check_template
@@ -72,6 +74,17 @@ def test_a_number_that_python_does_not_read_is_no_crash(tmp_path: Path) -> None:
 def test_a_template_of_nests_is_no_crash() -> None:
     assert check_template("{{ " + "[" * 20_000 + "]" * 20_000 + " }}") == "is nested too deep"
     assert check_template("{{ question }}") is None
+
+
+def test_documents_of_nests_beside_weights_are_no_crash(tmp_path: Path) -> None:
+    nests = "[" * 100_000
+    (tmp_path / "tokenizer_config.json").write_text(nests)
+    assert brings_code(tmp_path, {}) is False
+    (tmp_path / "adapter").mkdir()
+    for text in (nests, "[]", '"LORA"'):
+        (tmp_path / "adapter" / "adapter_config.json").write_text(text)
+        with pytest.raises(CallFailure, match="adapter_config.json"):
+            read_adapter(tmp_path)
 
 
 def test_what_a_terminal_would_act_on_is_shown_as_its_code() -> None:

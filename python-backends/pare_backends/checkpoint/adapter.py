@@ -66,7 +66,7 @@ def read_adapter(root: Path) -> Adapter | None:
         config = json.loads(own_file(root, folder / CONFIG).read_text())
         known = config["peft_type"] == "LORA" and not config.get("use_dora")
         plain = known and not config.get("use_rslora") and not config.get("rank_pattern")
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise CallFailure("bad_input", f"Cannot read {folder / CONFIG}: {error!r}") from error
     if not plain:
         raise CallFailure(

@@ -242,7 +242,7 @@ def brings_code(root: Path, config: Mapping[str, Any]) -> bool:
     path = root / "tokenizer_config.json"
     try:
         told = json.loads(own_file(root, path).read_text()) if os.path.lexists(path) else {}
-    except ValueError:
+    except (ValueError, RecursionError):
         told = {}
     return any(isinstance(one, dict) and bool(one.get("auto_map")) for one in (config, told))
 

@@ -64,7 +64,7 @@ def generation_settings(directory: str | Path) -> Any:
         found = GenerationConfig.from_pretrained(
             str(root), local_files_only=True, _from_model_config=not own, **source
         )
-    except (OSError, ValueError, TypeError, AttributeError) as error:
+    except (OSError, ValueError, TypeError, AttributeError, RecursionError) as error:
         raise CallFailure(
             "bad_input",
             f"Cannot read {root / FILE}: {one_line(error, 200)}",
