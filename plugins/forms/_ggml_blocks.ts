@@ -1,11 +1,13 @@
 /** The matrices of a model as llama.cpp's quantizer tells them apart: what each is for, in which blocks. */
 import type { Facts } from "../../core/mod.ts";
 
-/** What a matrix is for; `qkv`: three in one; `other`: what the quantizer has no rule for. */
-export type Role = "q" | "k" | "v" | "qkv" | "o" | "gate" | "up" | "down" | "other";
+/** What a matrix is for; `qkv`: three in one; `kept`: it stays floats; `other`: what the quantizer has no
+ * rule for. */
+export type Role = "q" | "k" | "v" | "qkv" | "o" | "gate" | "up" | "down" | "kept" | "other";
 
 /** Names inside a block by their endings, the first that fits. `up` may hold the gate too. */
 const NAMED: readonly (readonly [RegExp, Role])[] = [
+  [/per_layer_model_projection$/, "kept"],
   [/(?:qkv_proj|in_proj_qkv|query_key_value|c_attn|Wqkv)$/, "qkv"],
   [/q_proj$/, "q"],
   [/k_proj$/, "k"],

@@ -211,7 +211,7 @@ export function assignedKinds(assignment: string, facts: Facts): Quantized[] | n
   return order.map(({ role, rows, columns }, at) => (
     {
       role,
-      kind: fitting(kinds.get(at)!, columns),
+      kind: role === "kept" ? "F16" as const : fitting(kinds.get(at)!, columns),
       weights: rows * columns,
       matrices: 1,
       stacked: false,
@@ -264,7 +264,7 @@ export function linearKinds(
   return tensors.flatMap(({ role, rows, columns, matrices, stacked, blocks }) =>
     blocks.map((block) => ({
       ...{ role, weights: rows * columns, matrices, stacked },
-      kind: fitting(kindOf(role, block), columns),
+      kind: role === "kept" ? "F16" as const : fitting(kindOf(role, block), columns),
     }))
   );
 }

@@ -107,13 +107,15 @@ const BLOCKS = {
   IQ3_S: [256, 110],
   IQ4_NL: [32, 18],
   IQ4_XS: [256, 136],
+  F16: [1, 2],
 } as const;
 
-/** A type of ggml that holds integers with scales. */
+/** A type of ggml that holds integers with scales; F16: floats, which the quantizer leaves of some. */
 export type BlockKind = keyof typeof BLOCKS;
 
+/** Whether the quantizer can be asked for it. */
 export function isBlockKind(name: string): name is BlockKind {
-  return Object.hasOwn(BLOCKS, name);
+  return Object.hasOwn(BLOCKS, name) && name !== "F16";
 }
 
 /** What a matrix has once: its kind and its shape. */
@@ -128,15 +130,15 @@ export function blockWeights(kind: BlockKind): number {
   return BLOCKS[kind][0];
 }
 
-/** Bytes of a matrix of so many weights. */
 /** Bytes of a block's experts in one tensor, each of so many weights: its shape has a third number. */
 export function stackBytes(kind: BlockKind, weights: number, experts: number): number {
   return matrixBytes(kind, weights * experts) + 8;
 }
 
+/** Bytes of a matrix of so many weights. */
 export function matrixBytes(kind: BlockKind, weights: number): number {
   const [block, bytes] = BLOCKS[kind];
-  return weights / block * bytes + MATRIX_BYTES;
+  return weights / block * bytes + (kind === "F16" ? 0 : MATRIX_BYTES);
 }
 
 /** The bytes that a GGUF file holds, tensor by tensor; its Python half has gguf-py decode them. */

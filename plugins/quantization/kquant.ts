@@ -98,12 +98,12 @@ function kindsOf({ block_mix: mix, assignment, importance }: KquantParams, facts
 }
 
 /** The share of the linear layers' weights whose integers GPTQ may choose: of other kinds several weights
- * share one, and experts that lie in one tensor stay. */
+ * share one or stay floats, and experts that lie in one tensor stay. */
 function chosenShare(params: KquantParams, facts: Facts): number {
   const kinds = kindsOf(params, facts);
   const sum = (all: typeof kinds) =>
     all.reduce((sum, { weights, matrices }) => sum + weights * matrices, 0);
-  return sum(kinds.filter(({ kind, stacked }) => !stacked && !/^(IQ[123]|TQ|MX)/.test(kind))) /
+  return sum(kinds.filter(({ kind, stacked }) => !stacked && !/^(IQ[123]|TQ|MX|F16)/.test(kind))) /
     sum(kinds);
 }
 

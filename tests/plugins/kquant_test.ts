@@ -296,6 +296,18 @@ Deno.test("blocks that differ: values are counted where there are some, other ma
   assert.deepEqual(of("down"), down);
 });
 
+Deno.test("a matrix that the quantizer leaves in floats is counted so, whatever is assigned", () => {
+  const facts = factsOf("a");
+  const row = { name: "model.per_layer_model_projection", out_features: 512, in_features: 256 };
+  const beside = BlockMatrix.parse({ ...row, blocks: [[-1, -1]] });
+  const block_matrices = [...facts.model.block_matrices!, beside];
+  const linear_parameters = facts.model.linear_parameters + 512 * 256;
+  const own = { ...facts, model: { ...facts.model, block_matrices, linear_parameters } };
+  const bytes = (one: Facts) => kquant.leaves(params, one).model.weight_bytes!.linear;
+  assert.equal(bytes(own) - bytes(facts), 2 * 512 * 256);
+  assert.deepEqual(kquant.accepts(params, own), { ok: true });
+});
+
 Deno.test("without experts the matrices of an MLP are counted where there are some", () => {
   const facts = factsOf("a"); // of 24 blocks the last four have an MLP
   const few = (name: string): [number, number][] => [[/^mlp/.test(name) ? 20 : 0, 23]];

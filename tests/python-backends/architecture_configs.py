@@ -227,7 +227,7 @@ OTHERWISE: dict[str, dict[str, Any]] = {
         "mamba_dt_rank": 32, "mamba_d_state": 16,
     },
     "Gemma4ForCausalLM": {
-        "num_hidden_layers": 5, "sliding_window": 8, "hidden_size_per_layer_input": 0,
+        "num_hidden_layers": 5, "sliding_window": 8, "hidden_size_per_layer_input": 32,
         "vocab_size_per_layer_input": 320,
         "layer_types": ["sliding_attention", "full_attention"] * 2 + ["full_attention"],
         "global_head_dim": 32, "num_global_key_value_heads": 1, "attention_k_eq_v": True,
@@ -290,6 +290,7 @@ VARIANTS: dict[str, dict[str, dict[str, Any]]] = {
         "-shared": {
             "layer_types": ["sliding_attention", "full_attention"] * 2 + ["full_attention"],
             "num_kv_shared_layers": 3,
+            "hidden_size_per_layer_input": 0,
             "use_double_wide_mlp": True,
             "attention_k_eq_v": False,
         },

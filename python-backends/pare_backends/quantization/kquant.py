@@ -118,7 +118,8 @@ def spent_better(
 ) -> dict[str, GgmlTensor]:
     """The linear layers in the kinds by which the loss rises least, ½ Σ F · ΔW², in no more bytes
     than the mix takes. made: by the mix; wanted: of all but single layers' kinds"""
-    linear = multiplied(context.layout)
+    # Some the quantizer leaves in floats.
+    linear = tuple(layer for layer in multiplied(context.layout) if layer in made)
     tried = {layer: {made[layer].kind: made[layer]} for layer in linear}
     for kind in KINDS:
         for layer, tensor in file.quantize(

@@ -36,6 +36,8 @@ from pare_backends.runtimes.stored_weights import StoredWeights
 
 EMBEDDING = "token_embd.weight"
 POSITIONS = "position_embd.weight"
+LOOKED_UP = (POSITIONS, "per_layer_token_embd.weight")
+"""Of which a token reads a row."""
 HEAD = "output.weight"
 LARGEST_HALF = 65504.0
 QUANTIZER = f"{__package__}.quantizer"
@@ -135,7 +137,7 @@ def write_gguf(
             read += int(share * bytes_read(own, tensor.data, HEAD not in stacked))
             if (
                 tensor.data.ndim > 1
-                and own != POSITIONS
+                and own not in LOOKED_UP
                 and (own != EMBEDDING or HEAD not in stacked)
             ):
                 multiplied.add(tensor.kind)
@@ -244,7 +246,7 @@ def _ordered(values: np.ndarray, order: np.ndarray | None) -> np.ndarray:
 def bytes_read(name: str, data: np.ndarray, tied: bool) -> int:
     """What a generated token reads of a tensor: all of it, but of the embeddings one row, and all
     of that of tokens once more where it is the output head too. name: the file's"""
-    if name == POSITIONS:
+    if name in LOOKED_UP:
         return data.nbytes // len(data)
     if name != EMBEDDING:
         return data.nbytes

@@ -1,5 +1,6 @@
 """Gemma 4: layers with windows beside ones that see all tokens by wider heads, of which some share
-one matrix for keys and values; the last ones may take the keys and values of layers before them.
+one matrix for keys and values. The last ones may take the keys and values of layers before them,
+and each an embedding of the token of its own.
 """
 
 from __future__ import annotations
@@ -18,8 +19,9 @@ from pare_backends.runtimes.llama_cpp.architectures.architecture import (
 from pare_backends.runtimes.llama_cpp.architectures.own_keys import Config
 
 FULL, WINDOW = "full_attention", "sliding_attention"
-GLOBAL_HEAD = 512
-"""Features of a head of layers that see all tokens, where a config does not say."""
+GLOBAL_HEAD, LAYER_FEATURES = 512, 256
+"""Features of a head of layers that see all tokens, and of a layer's own embedding, where a config
+does not say."""
 
 
 def kinds(config: Config) -> list[str]:
@@ -63,6 +65,12 @@ def widths_of_mlps(config: Config) -> list[int]:
     return [width if i < first else wider * width for i in range(count)]
 
 
+def layer_features(config: Config) -> int:
+    """Of an embedding that each layer takes besides; 0: none does."""
+    said = config.get("hidden_size_per_layer_input", LAYER_FEATURES)
+    return int(said or 0)
+
+
 def gemma4_keys(writer: GGUFWriter, config: Config) -> None:
     local = (config.get("rope_parameters") or {}).get(WINDOW) or {}
     head = int(config.get("head_dim") or 256)
@@ -72,14 +80,15 @@ def gemma4_keys(writer: GGUFWriter, config: Config) -> None:
     writer.add_key_length_swa(head)
     writer.add_value_length_swa(head)
     writer.add_shared_kv_layers(int(config.get("num_kv_shared_layers") or 0))
-    writer.add_embedding_length_per_layer_input(0)
+    writer.add_embedding_length_per_layer_input(layer_features(config))
     if config.get("final_logit_softcapping"):
         writer.add_final_logit_softcapping(float(config["final_logit_softcapping"]))
 
 
 def gemma4_why_not(config: Config) -> str | None:
-    if config.get("hidden_size_per_layer_input", 1):
-        return "each of its layers takes an embedding of its own, which is not laid out here"
+    rows, words = config.get("vocab_size_per_layer_input"), config["vocab_size"]
+    if layer_features(config) and rows not in (None, words):
+        return f"its embeddings by layer have {rows} rows, llama.cpp takes {words}"
     if config.get("use_bidirectional_attention") == "all":
         return "its use_bidirectional_attention is all, llama.cpp's is causal"
     if config.get("sliding_window") is None:
