@@ -5,6 +5,7 @@ import {
   type Facts,
   flag,
   type Leaves,
+  real,
   type Support,
   weightBytes,
   withWeightBytes,
@@ -74,6 +75,7 @@ interface KquantParams {
   readonly head_blocks: Outer;
   readonly assignment: string;
   readonly kinds_by: "mix" | "fisher";
+  readonly eight_bit_share: number;
   readonly rounded_by: "library" | "gptq";
   readonly importance: boolean;
 }
@@ -107,16 +109,21 @@ function chosenShare(params: KquantParams, facts: Facts): number {
     sum(kinds);
 }
 
+function byFisher({ kinds_by, eight_bit_share }: KquantParams): boolean {
+  return kinds_by === "fisher" || eight_bit_share > 0;
+}
+
 /** Bytes of the linear layers, of experts that lie in one tensor, and of embedding and head. */
 function bytesOf(params: KquantParams, facts: Facts) {
   const kinds = kindsOf(params, facts);
+  const share = params.eight_bit_share;
   const [linear, stacked] = [false, true].map((own) =>
-    kinds.filter((one) => one.stacked === own).reduce(
-      (sum, { kind, weights, matrices }) =>
-        sum + (own ? stackBytes(kind, weights, matrices) : matrices * matrixBytes(kind, weights)),
-      0,
-    )
-  );
+    kinds.filter((one) => one.stacked === own).reduce((sum, { kind, weights, matrices }) => {
+      const bytes = (kind: BlockKind) =>
+        own ? stackBytes(kind, weights, matrices) : matrices * matrixBytes(kind, weights);
+      return sum + bytes(kind) + share * Math.max(0, bytes("Q8_0") - bytes(kind));
+    }, 0)
+  ).map(Math.round);
   const outer = outerKinds(params, facts);
   const weights = facts.model.embedding_parameters / outer.length;
   const kept = weightBytes(facts.model).embedding / outer.length;
@@ -198,6 +205,11 @@ function accepts(params: KquantParams, facts: Facts): Support {
   if (assignment !== "none" && params.kinds_by === "fisher") {
     return { ok: false, reason: "its assignment names the kinds already: take kinds_by: mix" };
   }
+  if (params.eight_bit_share > 0 && (assignment !== "none" || params.kinds_by === "fisher")) {
+    const reason = "eight_bit_share chooses kinds by the Fisher information: leave out " +
+      (assignment === "none" ? "kinds_by" : "assignment");
+    return { ok: false, reason };
+  }
   if (params.rounded_by === "gptq" && chosenShare(params, facts) === 0) {
     const reason = `none of the matrices that ${mix} makes here holds an integer a weight: ` +
       "take rounded_by: library";
@@ -259,6 +271,14 @@ export default defineMethod({
         "The mix's own rules, or the least rise of the loss by the Fisher information, " +
         "in no more bytes than the mix takes",
     }),
+    eight_bit_share: real({
+      default: 0,
+      minimum: 0,
+      maximum: 0.5,
+      unit: "share of the linear layers' weights",
+      description: "That are Q8_0 in the place of the mix's kind: those by which the loss falls " +
+        "most, by the Fisher information",
+    }),
     rounded_by: choice(["library", "gptq"], {
       default: "library",
       unit: "who chooses the integers",
@@ -281,6 +301,9 @@ export default defineMethod({
       ...(assignment === "none" ? [block_mix] : ["as assigned"]),
       ...(embedding_blocks === "mix" ? [] : [`embedding ${embedding_blocks}`]),
       ...(head_blocks === "mix" ? [] : [`head ${head_blocks}`]),
+      ...(params.eight_bit_share === 0
+        ? []
+        : [`${Math.round(100 * params.eight_bit_share)} % in 8 bits`]),
       ...(params.kinds_by === "mix" ? [] : ["by fisher"]),
       ...(params.rounded_by === "library" ? [] : ["by gptq"]),
       ...(importance ? [] : ["unweighted"]),
@@ -308,10 +331,13 @@ export default defineMethod({
       return { ...params, rounded_by: "gptq" };
     }
     if (head !== null) return { ...params, ...head };
-    if (finding === "lost" && params.kinds_by === "mix") return { ...params, kinds_by: "fisher" };
+    if (finding === "lost" && params.kinds_by === "mix" && params.eight_bit_share === 0) {
+      return { ...params, kinds_by: "fisher" };
+    }
     return { ...params, block_mix: mix };
   },
-  estimateSeconds({ block_mix: mix, importance, kinds_by, rounded_by, samples }, { model }) {
+  estimateSeconds(params, { model }) {
+    const { block_mix: mix, importance, rounded_by, samples } = params;
     const a_pass = samples * model.linear_parameters * SECONDS_A_WEIGHT_AND_WINDOW;
     const searched = mix.startsWith("IQ");
     const weights = model.linear_parameters + model.embedding_parameters;
@@ -319,10 +345,10 @@ export default defineMethod({
       weights * (searched ? SECONDS_A_SEARCHED_WEIGHT : SECONDS_A_WEIGHT) +
       (importance ? a_pass : 0) +
       (rounded_by === "library" ? 0 : weights * SECONDS_A_WEIGHT_BY_COLUMNS + 3 * a_pass) +
-      (kinds_by === "mix" ? 0 : model.linear_parameters * SECONDS_A_WEIGHT_BY_FISHER + 3 * a_pass);
+      (!byFisher(params) ? 0 : model.linear_parameters * SECONDS_A_WEIGHT_BY_FISHER + 3 * a_pass);
   },
   // The model and its float32 file, which the quantizer maps; squared gradients and seven kinds;
   // the model, kept for the columns.
-  estimateMemory: ({ kinds_by, rounded_by }, facts) =>
-    modelMemory(facts, (kinds_by === "mix" ? 2 : 4) + (rounded_by === "library" ? 0 : 1)),
+  estimateMemory: (params, facts) =>
+    modelMemory(facts, (byFisher(params) ? 4 : 2) + (params.rounded_by === "library" ? 0 : 1)),
 });

@@ -19,7 +19,7 @@ const STRICT_KL = 1e-5;
 const DEFAULT_KL = 5e-3;
 const params = {
   ...{ block_mix: "Q4_K_M", embedding_blocks: "mix", head_blocks: "mix", assignment: "none" },
-  ...{ kinds_by: "mix", importance: true, samples: 4 },
+  ...{ kinds_by: "mix", eight_bit_share: 0, importance: true, samples: 4 },
 } as const;
 
 /** Whose files hold all experts of a block in one tensor, gate and up by turns. */

@@ -125,7 +125,7 @@ function withMatrices(
 
 const params = {
   ...{ block_mix: "Q4_K_M", embedding_blocks: "mix", head_blocks: "mix", assignment: "none" },
-  kinds_by: "mix",
+  ...{ kinds_by: "mix", eight_bit_share: 0, rounded_by: "library" },
   ...{ importance: true, samples: 16 },
 };
 
@@ -221,6 +221,24 @@ Deno.test("the next try has the same bytes spent anew, then the next smaller or 
   const bytes = (one: typeof params) => kquant.leaves(one, facts).model.weight_bytes!.linear;
   assert.ok(bytes(smaller as typeof params) < bytes(params));
   assert.equal(kquant.next({ ...params, block_mix: "Q8_0" }, "lost", facts), null);
+});
+
+Deno.test("a share of the weights in 8 bits takes its bytes, and chooses kinds alone", () => {
+  const facts = factsOf("a");
+  const bytes = (more: object) =>
+    kquant.leaves({ ...params, block_mix: "IQ4_NL", ...more }, facts).model.weight_bytes!.linear;
+  const all = kquant.leaves({ ...params, block_mix: "Q8_0" }, facts).model.weight_bytes!.linear;
+  const none = bytes({});
+  assert.ok(Math.abs(bytes({ eight_bit_share: 0.25 }) - (none + 0.25 * (all - none))) <= 1);
+  const refused = (more: object) => {
+    const found = kquant.accepts({ ...params, eight_bit_share: 0.1, ...more }, facts);
+    return found.ok ? null : found.reason;
+  };
+  assert.equal(refused({}), null);
+  assert.match(refused({ kinds_by: "fisher" })!, /Fisher information: leave out kinds_by/);
+  assert.match(refused({ assignment: "Q4_K=0-167" })!, /leave out assignment/);
+  const lost = kquant.next({ ...params, rounded_by: "gptq", eight_bit_share: 0.1 }, "lost", facts)!;
+  assert.equal(lost.kinds_by, "mix");
 });
 
 Deno.test("a head of 4 bits is tried where GPTQ rounds it, and given up where it lost", () => {

@@ -131,7 +131,8 @@ def context_of(directory: Path, python: str | None) -> Context:
 
 def params(mix: str, **more: Any) -> Params:
     given: dict[str, Any] = {"embedding_blocks": "mix", "head_blocks": "mix", "assignment": "none"}
-    given |= {"kinds_by": "mix", "rounded_by": "library", "importance": True, "samples": 4, **more}
+    given |= {"kinds_by": "mix", "eight_bit_share": 0.0, "rounded_by": "library"}
+    given |= {"importance": True, "samples": 4, **more}
     return Params(block_mix=mix, **given)
 
 
@@ -317,6 +318,24 @@ def test_single_layers_have_the_kinds_that_they_are_assigned() -> None:
     )
     with pytest.raises(CallFailure, match="layers have no format"):
         made("Q4_K_M", assignment="Q6_K=0-6")
+
+
+def test_a_share_of_the_weights_is_in_eight_bits_where_that_matters() -> None:
+    """No more than the share, of layers that matter more by the weight than those left; the loss is
+    foretold to rise by less, and the others stay."""
+    directory = model_dir()
+    context = context_of(directory, interpreter())
+    source = read(directory)
+    plain = kquant.apply(source, params("IQ4_NL"), context).in_form(GgmlTensor)
+    own = kquant.apply(source, params("IQ4_NL", eight_bit_share=0.25), context).in_form(GgmlTensor)
+    linear = context.layout.linear
+    eight = [layer for layer in linear if own[layer].kind == "Q8_0"]
+    weights = {layer: own[layer].size for layer in linear}
+    assert 0.15 < sum(weights[layer] for layer in eight) / sum(weights.values()) <= 0.25
+    for layer in set(linear) - set(eight):
+        np.testing.assert_array_equal(own[layer].blocks, plain[layer].blocks)
+    rises = {one.metric: one.value for one in context.figures}
+    assert rises["loss_rise"] < 0.9 * rises["loss_rise_of_mix"]
 
 
 def test_the_fisher_information_spends_the_mixs_bytes_better() -> None:

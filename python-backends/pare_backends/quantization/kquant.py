@@ -32,6 +32,7 @@ BLOCK = 32
 """Weights of the smallest block, which every row must be whole ones of."""
 KINDS = ("Q2_K", "Q3_K", "IQ4_XS", "Q4_K", "Q5_K", "Q6_K", "Q8_0")
 """That the Fisher information chooses from; where a row is no whole blocks, what stands in."""
+EIGHT_BITS = "Q8_0"
 
 
 @declared_knobs
@@ -43,6 +44,7 @@ class Params:
     head_blocks: str
     assignment: str
     kinds_by: str
+    eight_bit_share: float
     rounded_by: str
     importance: bool
     samples: int
@@ -58,7 +60,9 @@ def apply(checkpoint: Checkpoint, params: Params, context: Context) -> Checkpoin
             "Cannot quantize by llama.cpp: an adapter lies beside the weights",
             hint="Merge it (merge: true) in the action before",
         )
-    by_fisher, by_columns = params.kinds_by == "fisher", params.rounded_by == "gptq"
+    share = params.eight_bit_share
+    by_fisher = params.kinds_by == "fisher" or share > 0
+    by_columns = params.rounded_by == "gptq"
     importance: Mapping[str, np.ndarray] = {}
     fisher: Mapping[str, torch.Tensor] = {}
     model: Any = None
@@ -81,7 +85,7 @@ def apply(checkpoint: Checkpoint, params: Params, context: Context) -> Checkpoin
         made = file.quantize(layers, Wanted(params.block_mix, *outer, kinds, importance))
         if by_fisher:
             alone = Wanted(params.block_mix, "floats", "floats", {}, importance)
-            made |= spent_better(file, checkpoint, made, alone, fisher, context)
+            made |= spent_better(file, checkpoint, made, alone, fisher, context, share)
     if by_columns:
         made |= round_blocks(made, model, windows, context)
     counts = Counter(tensor.kind for tensor in made.values())
@@ -115,13 +119,18 @@ def spent_better(
     wanted: Wanted,
     fisher: Mapping[str, torch.Tensor],
     context: Context,
+    eight_bit_share: float = 0.0,
 ) -> dict[str, GgmlTensor]:
     """The linear layers in the kinds by which the loss rises least, ½ Σ F · ΔW², in no more bytes
-    than the mix takes. made: by the mix; wanted: of all but single layers' kinds"""
+    than the mix takes.
+
+    eight_bit_share: not 0: the choice is the mix's kind or Q8_0, in as many bytes more as that
+    share of the weights takes. made: by the mix; wanted: of all but single layers' kinds
+    """
     # Some the quantizer leaves in floats.
     linear = tuple(layer for layer in multiplied(context.layout) if layer in made)
     tried = {layer: {made[layer].kind: made[layer]} for layer in linear}
-    for kind in KINDS:
+    for kind in KINDS if eight_bit_share == 0 else (EIGHT_BITS,):
         for layer, tensor in file.quantize(
             linear, replace(wanted, kinds=dict.fromkeys(linear, kind))
         ).items():
@@ -141,7 +150,9 @@ def spent_better(
             before += rises[made[layers[0]].kind]
             options = [Option(kind, octets[kind], rises[kind]) for kind in rises]
             decisions.append(Decision(tuple(layers), tuple(options)))
-    budget = sum(made[layer].formula_bytes() for layer in linear)
+    of_mix = sum(made[layer].formula_bytes() for layer in linear)
+    of_eight = sum(tried[layer][EIGHT_BITS].formula_bytes() for layer in linear)
+    budget = of_mix + int(eight_bit_share * (of_eight - of_mix))
     with context.report.span("solve"):
         chosen = best_mix(decisions, budget)
     after = sum(option.score for option in chosen)
@@ -149,7 +160,8 @@ def spent_better(
     context.figure("loss_rise_of_mix", before, "nats")
     context.notes.append(
         f"Kinds by the Fisher information: the loss is taken to rise by {after:.4g} nats a token,"
-        f" by {before:.4g} with the mix's own kinds in as many bytes"
+        f" by {before:.4g} with the mix's own kinds"
+        + (" in as many bytes" if eight_bit_share == 0 else "")
     )
     return {
         layer: tried[layer][option.format]
