@@ -297,13 +297,12 @@ export default defineMethod({
   order: roundsOnce,
   label: (params) => {
     const { block_mix, embedding_blocks, head_blocks, assignment, importance } = params;
+    const eight = Math.round(100 * params.eight_bit_share);
     return [
       ...(assignment === "none" ? [block_mix] : ["as assigned"]),
+      ...(eight === 0 ? [] : [`+ ${eight} % Q8_0`]),
       ...(embedding_blocks === "mix" ? [] : [`embedding ${embedding_blocks}`]),
       ...(head_blocks === "mix" ? [] : [`head ${head_blocks}`]),
-      ...(params.eight_bit_share === 0
-        ? []
-        : [`${Math.round(100 * params.eight_bit_share)} % in 8 bits`]),
       ...(params.kinds_by === "mix" ? [] : ["by fisher"]),
       ...(params.rounded_by === "library" ? [] : ["by gptq"]),
       ...(importance ? [] : ["unweighted"]),

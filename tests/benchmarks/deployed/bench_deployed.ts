@@ -51,7 +51,7 @@ const SHAPE = {
 };
 
 /** The file that guesses the original's next tokens: the smallest that loses little. */
-const DRAFT = { demo: "IQ4_NL by gptq, 4-bit head", tiny: "Q8_0" };
+const DRAFT = { demo: "IQ4_NL, a tenth in 8 bits, 4-bit head", tiny: "Q8_0" };
 
 async function python(environment: string, script: string, home: string, asked: object) {
   const { python } = await ensureEnvironment(environment);

@@ -97,14 +97,18 @@ const byGptq = (names: readonly string[], more: Params = {}) =>
   names.map((mix) => {
     const kinds = more["kinds_by"] === "fisher" ? "by fisher and gptq" : "by gptq";
     const params = { block_mix: mix, rounded_by: "gptq", ...more };
-    const embedding = more["embedding_blocks"];
-    const outer = embedding === undefined ? "" : `, embedding ${embedding}`;
-    return blocks(`kquant ${mix} ${kinds}${outer}`, params);
+    return blocks(`kquant ${mix} ${kinds}`, params);
   });
 
-/** With a smaller embedding than the mix's, by the columns too. */
-const withEmbedding = (kind: string, mix: string, kinds_by: "mix" | "fisher") =>
-  byGptq([mix], { embedding_blocks: kind, kinds_by });
+/** With a smaller embedding than the mix's, by the columns too, and more for the layers. */
+function withEmbedding(kind: string, mix: string, more: Params): SizeCell {
+  const share = more["eight_bit_share"];
+  const eight = share === undefined ? "" : ` + ${100 * Number(share)} % Q8_0`;
+  const by = more["kinds_by"] === "fisher" ? "by fisher and gptq" : "by gptq";
+  return blocks(`kquant ${mix}${eight} ${by}, embedding ${kind}`, {
+    ...{ block_mix: mix, rounded_by: "gptq", embedding_blocks: kind, ...more },
+  });
+}
 
 const hqq = (bits: number, group: number): SizeCell => ({
   name: `HQQ: ${bits}-bit g${group}`,
@@ -133,10 +137,11 @@ export const CELLS: readonly SizeCell[] = [
   CORRECTED,
   ...mixes(["Q4_K_S", "Q3_K_M"]),
   ...byGptq(["IQ4_XS", "IQ4_NL"]),
-  ...withEmbedding("IQ4_NL", "IQ4_NL", "mix"),
-  ...withEmbedding("IQ4_NL", "Q4_K_S", "fisher"),
-  ...withEmbedding("Q5_0", "Q4_K_M", "fisher"),
-  ...withEmbedding("Q5_0", "Q5_K_M", "fisher"),
+  withEmbedding("IQ4_NL", "IQ4_NL", { eight_bit_share: 0.1 }),
+  withEmbedding("IQ4_NL", "Q4_K_S", { kinds_by: "fisher" }),
+  withEmbedding("Q5_0", "Q4_K_M", { kinds_by: "fisher" }),
+  withEmbedding("Q5_0", "Q5_K_M", { kinds_by: "fisher" }),
+  withEmbedding("IQ4_NL", "IQ4_NL", {}),
   ...byGptq(["IQ4_XS", "Q4_K_S", "Q4_K_M"], { kinds_by: "fisher" }),
   ...byGptq(["Q4_K_M", "Q3_K_M", "Q4_0"]),
   ...byGptq(["Q3_K_M", "Q5_K_M", "Q6_K"], { kinds_by: "fisher" }),
