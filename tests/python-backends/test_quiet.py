@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import signal
+import subprocess
+import sys
 import threading
 from typing import Any
 
@@ -48,6 +51,42 @@ def test_timing_lock_lets_one_timing_in_at_a_time(
         assert second.waits.wait(120)
         assert not second.is_in.is_set()
     assert second.comes_in()
+
+
+def test_who_waits_is_told_whose_timing_it_is_and_that_it_is_stopped(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv(VARIABLE, raising=False)
+    program = (
+        "from pare_backends.measuring.quiet import timing_lock\n"
+        "from pare_backends.progress import silent_report\n"
+        "with timing_lock(silent_report()):\n"
+        "    print('in', flush=True)\n"
+        "    input()\n"
+    )
+    holder = subprocess.Popen(
+        [sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert holder.stdin is not None and holder.stdout is not None
+    assert holder.stdout.readline() == "in\n"
+    said: list[str] = []
+
+    def told(event: dict[str, Any]) -> None:
+        if event["event"] != "progress":
+            return
+        said.append(event["label"])
+        if "stopped" in said[-1]:
+            holder.send_signal(signal.SIGCONT)
+            holder.stdin.write("\n")
+            holder.stdin.flush()
+        else:
+            holder.send_signal(signal.SIGSTOP)
+
+    with timing_lock(Report(told)):
+        pass
+    assert holder.wait(60) == 0
+    assert said[0] == f"wait for another timing (process {holder.pid})"
+    assert any(f"stopped: let it go on by kill -CONT {holder.pid})" in one for one in said)
 
 
 def test_timings_on_two_devices_go_side_by_side_and_none_beside_the_machine_s(
