@@ -83,7 +83,7 @@ def test_documents_of_nests_beside_weights_are_no_crash(tmp_path: Path) -> None:
     (tmp_path / "adapter").mkdir()
     for text in (nests, "[]", '"LORA"'):
         (tmp_path / "adapter" / "adapter_config.json").write_text(text)
-        with pytest.raises(CallFailure, match="adapter_config.json"):
+        with pytest.raises(CallFailure, match=r"adapter_config\.json"):
             read_adapter(tmp_path)
 
 
