@@ -89,6 +89,8 @@ def test_a_version_is_the_hash_of_all_that_a_task_file_says(tmp_path: Path) -> N
         ("{test: own", "{tset: own", r"no file for its test_split .*\(test\): it has tset"),
         ("test_split: test", "num_fewshot: 2", r"no file for its test_split"),
         ("chance: 0.5", "chance: 2", r"metadata\.chance must be a number .* not 2"),
+        ("chance: 0.5", "chance: 0.5, 7: a", r"no JSON can: '<' not supported"),
+        ("chance: 0.5", "chance: 0.5, on: 2026-11-29", r"no JSON can: .*date"),
         ("answer\n", "!function own.target\n", r"code of its own \(!function own\.target\).*trust"),
         ("output_type: multiple_choice", "output_type: [a", r"no YAML at line 7, column"),
         ("task: own_choice", "task: 3", r'its "task" must be str, not 3'),

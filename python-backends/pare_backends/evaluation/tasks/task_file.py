@@ -22,6 +22,7 @@ from pare_backends.evaluation.tasks.task_yaml import (
     read_included,
 )
 from pare_backends.evaluation.tasks.templates import check_template
+from pare_backends.failures import one_line
 from pare_backends.knobs import unknown_name
 
 TEXT = (str,)
@@ -115,7 +116,14 @@ def read_task_file(path: Path, trusted: bool) -> TaskFile:
     else:
         definition = {**({} if taken is None else {"include": taken}), **merged(own)}
     files = [part for part, _ in own] + _code_files(path.parent, code)
-    digest = content_hash([whole, [file_sha256(file) for file in files]])
+    try:
+        digest = content_hash([whole, [file_sha256(file) for file in files]])
+    except TypeError as error:  # of keys that are not all texts, of a date
+        raise refuse(
+            path.name,
+            f"it holds what no JSON can: {one_line(error, 120)}",
+            "Put keys and dates in quotation marks",
+        ) from error
     return TaskFile(whole, digest, definition)
 
 
