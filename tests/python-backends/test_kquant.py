@@ -39,11 +39,6 @@ from pare_backends.progress import silent_report
 from pare_backends.quantization import kquant
 from pare_backends.quantization.head import LOOKUPS
 from pare_backends.quantization.kquant import Params, input_squares
-from pare_backends.quantization.libraries.llama_quantize import (
-    float_file,
-    importance_file,
-    in_one_tensor,
-)
 
 QUERY = "model.layers.1.self_attn.q_proj"
 DOWN = "model.layers.0.mlp.down_proj"
@@ -104,23 +99,6 @@ def test_layers_that_lie_turned_or_together_become_blocks(
     assert formula_bytes(again) == formula_bytes(checkpoint)
     output, _ = written(kept(checkpoint, f"{architecture}-{kinds_by}"), exact=True)
     assert (output / "model.gguf").exists()
-
-
-def test_an_expert_that_saw_no_token_weighs_its_columns_as_the_others_do(tmp_path: Path) -> None:
-    context = context_of(floats_of("Qwen2MoeForCausalLM"), interpreter())
-    model, _ = context.load_linear(read(context.parent_dir))
-    layers = context.layout.linear
-    squares = input_squares(model, context.layout, layers, torch.tensor([[5]]), context.report)
-    assert all(np.isfinite(one).all() for one in squares.values())
-    unseen = [layer for layer in layers if layer not in squares]
-    assert unseen and all(layer in context.layout.experts for layer in unseen)
-    with float_file(context) as file:
-        named = file.named(layers)
-        arrays = np.load(importance_file(tmp_path, squares, named) or "")
-    for tensor, of_tensor in in_one_tensor(named).items():
-        usual = np.mean([squares[layer] for layer in of_tensor if layer in squares], axis=0)
-        wanted = np.concatenate([squares.get(layer, usual) for layer in of_tensor])
-        np.testing.assert_allclose(arrays[tensor], wanted, rtol=1e-6)
 
 
 def context_of(directory: Path, python: str | None) -> Context:

@@ -18,6 +18,12 @@ from transformers import AutoModelForCausalLM
 from pare_backends.checkpoint import GgmlTensor, formula_bytes, read
 from pare_backends.failures import CallFailure
 from pare_backends.quantization import kquant
+from pare_backends.quantization.kquant import input_squares
+from pare_backends.quantization.libraries.llama_quantize import (
+    float_file,
+    importance_file,
+    in_one_tensor,
+)
 
 INPUT, OUTPUT = (f"model.layers.1.block_sparse_moe.{one}_linear" for one in ("input", "output"))
 EXPERTS = 4
@@ -99,3 +105,20 @@ def with_shape(directory: Path, layer: str, shape: tuple[int, ...]) -> Path:
     tensors[f"{layer}.weight_shape"] = np.array(shape, np.int64)
     save_file(tensors, str(path), metadata={"format": "pt"})
     return directory
+
+
+def test_an_expert_that_saw_no_token_weighs_its_columns_as_the_others_do(tmp_path: Path) -> None:
+    context = context_of(floats_of("Qwen2MoeForCausalLM"), interpreter())
+    model, _ = context.load_linear(read(context.parent_dir))
+    layers = context.layout.linear
+    squares = input_squares(model, context.layout, layers, torch.tensor([[5]]), context.report)
+    assert all(np.isfinite(one).all() for one in squares.values())
+    unseen = [layer for layer in layers if layer not in squares]
+    assert unseen and all(layer in context.layout.experts for layer in unseen)
+    with float_file(context) as file:
+        named = file.named(layers)
+        arrays = np.load(importance_file(tmp_path, squares, named) or "")
+    for tensor, of_tensor in in_one_tensor(named).items():
+        usual = np.mean([squares[layer] for layer in of_tensor if layer in squares], axis=0)
+        wanted = np.concatenate([squares.get(layer, usual) for layer in of_tensor])
+        np.testing.assert_allclose(arrays[tensor], wanted, rtol=1e-6)
