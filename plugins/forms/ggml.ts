@@ -78,6 +78,7 @@ export const WRITTEN = [
   "JambaForCausalLM",
   "MiniCPM3ForCausalLM",
   "Gemma4ForCausalLM",
+  "DbrxForCausalLM",
 ];
 
 /** Whether a GGUF file of the model is written. */

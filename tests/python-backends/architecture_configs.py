@@ -239,6 +239,12 @@ OTHERWISE: dict[str, dict[str, Any]] = {
             "sliding_attention": {"rope_type": "default", "rope_theta": 2e3},
         },
     },
+    "DbrxForCausalLM": {
+        "d_model": 64, "n_layers": 2, "n_heads": 4, "max_seq_len": 256,
+        "attn_config": {"kv_n_heads": 2, "clip_qkv": 2.0, "rope_theta": 5e3},
+        "ffn_config": {"ffn_hidden_size": 96, "moe_num_experts": 4, "moe_top_k": 2},
+        "rope_parameters": {"rope_type": "default", "rope_theta": 5e3},
+    },
     "MptForCausalLM": {
         "d_model": 64, "n_layers": 2, "n_heads": 4, "max_seq_len": 256, "tie_word_embeddings": True,
         "num_key_value_heads": 4, "attn_config": {"clip_qkv": 0.5},

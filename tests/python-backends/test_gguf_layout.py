@@ -183,6 +183,17 @@ def test_layout_refuses_what_llama_cpp_computes_otherwise() -> None:
             gemma4(rope_parameters={"sliding_attention": {"rope_type": "linear"}}),
             'its rope_type is "linear", llama.cpp takes "default" of layers with a window',
         ),
+        (
+            {"architectures": ["DbrxForCausalLM"], "attn_config": {"rope_theta": 5e5}},
+            "its attn_config's rope_theta is 500000.0, and transformers rotates by that of its",
+        ),
+        (
+            {
+                "architectures": ["DbrxForCausalLM"],
+                "ffn_config": {"moe_normalize_expert_weights": None},
+            },
+            "its moe_normalize_expert_weights is not 1",
+        ),
         (mixture("Lfm2", routed_scaling_factor=2.5), "its routed_scaling_factor is 2.5"),
         (mixture("Ernie4_5_", moe_layer_end_index=0), "its layers behind 0 are no mixture"),
         (

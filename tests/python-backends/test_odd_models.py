@@ -132,6 +132,24 @@ def test_experts_of_an_unknown_class_are_not_left_in_floats_unsaid(tmp_path: Pat
     assert said is not None and "how its experts lie in the parameter" in said
 
 
+def test_experts_in_one_matrix_are_told_and_a_router_is_no_linear_layer(tmp_path: Path) -> None:
+    """DBRX's, whose config counts them in one of its own."""
+    from transformers import DbrxConfig
+
+    config = DbrxConfig(
+        vocab_size=vocabulary(),
+        d_model=64,
+        n_heads=4,
+        n_layers=1,
+        max_seq_len=64,
+        attn_config={"kv_n_heads": 2, "rope_theta": 1e4},
+        ffn_config={"ffn_hidden_size": 32, "moe_num_experts": 4, "moe_top_k": 2},
+    )
+    said = facts(saved(tmp_path / "m", config))
+    assert "its experts lie behind each other in one matrix" in said["unpackable"]
+    assert said["linear_parameters"] == 64 * (64 + 2 * 32) + 64 * 64
+
+
 def test_a_tied_head_that_is_stored_too_follows_the_embedding(tmp_path: Path) -> None:
     """transformers ties the two only where they are equal."""
 

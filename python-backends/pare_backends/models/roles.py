@@ -63,9 +63,12 @@ def expert_matrices(model: Any) -> Iterator[Expert]:
     counts = expert_counts(model.config.get_text_config())
     for name, parameter in model.named_parameters():
         parent, _, own = name.rpartition(".")
+        module = model.get_submodule(parent)
+        count = getattr(module, "moe_num_experts", None)
+        if parameter.dim() == 2 and count is not None:  # DBRX's
+            yield Expert(name, int(count), "its experts lie behind each other in one matrix")
         if parameter.dim() != 3:
             continue
-        module = model.get_submodule(parent)
         unknown = parameter.shape[0] not in counts or isinstance(module, _ConvNd)
         if own not in STACK_NAMES and unknown:
             continue
@@ -74,8 +77,15 @@ def expert_matrices(model: Any) -> Iterator[Expert]:
 
 def expert_counts(config: Any) -> set[int]:
     """Numbers of experts that a configuration names, whatever it calls them."""
-    named = {value for key, value in config.to_dict().items() if "expert" in key}
-    return {value for value in named if type(value) is int and value > 1}
+    told = config.to_dict()
+    inner = [value.items() for value in told.values() if isinstance(value, dict)]
+    named = {
+        value
+        for items in (told.items(), *inner)
+        for key, value in items
+        if "expert" in str(key) and type(value) is int
+    }
+    return {value for value in named if value > 1}
 
 
 def expert_problem(module: Any) -> str | None:

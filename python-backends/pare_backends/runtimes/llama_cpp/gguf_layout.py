@@ -45,6 +45,7 @@ NOT_STORED = ("rotary_emb.inv_freq", ".attn.bias", ".attn.masked_bias", "attenti
 ENDINGS = {
     "e_score_correction_bias": "e_score_correction.bias", "expert_bias": "expert_bias.bias",
     ".dt_bias": ".dt_proj.bias", ".layer_scalar": ".layer_scalar.weight",
+    "mlp.w1": "mlp.w1.weight", "mlp.v1": "mlp.v1.weight", "mlp.w2": "mlp.w2.weight",
     "experts.down_proj": "experts.down_proj.weight", ".sinks": ".sinks.weight",
     "experts.down_proj_bias": "experts.down_proj.bias",
     "forward.experts.w1.weight": "forward.experts.gate_proj.weight",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pare_backends.runtimes.llama_cpp.architectures.dbrx import DBRX
 from pare_backends.runtimes.llama_cpp.architectures.dense import DENSE
 from pare_backends.runtimes.llama_cpp.architectures.falcon_h1 import FALCON_H1
 from pare_backends.runtimes.llama_cpp.architectures.gemma4 import GEMMA4
@@ -13,4 +14,5 @@ from pare_backends.runtimes.llama_cpp.architectures.mixed import MIXED
 
 ARCHITECTURES = {
     **DENSE, **MIXED, **LATENT, **LINEAR_ATTENTION, **HYBRIDS, **FALCON_H1, **JAMBA, **GEMMA4,
+    **DBRX,
 }  # fmt: skip
