@@ -293,6 +293,12 @@ VARIANTS: dict[str, dict[str, dict[str, Any]]] = {
         },
     },
     "Gemma4ForCausalLM": {
+        "-mixed": {
+            "enable_moe_block": True,
+            "num_experts": 4,
+            "top_k_experts": 2,
+            "moe_intermediate_size": 32,
+        },
         "-shared": {
             "layer_types": ["sliding_attention", "full_attention"] * 2 + ["full_attention"],
             "num_kv_shared_layers": 3,

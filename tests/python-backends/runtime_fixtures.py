@@ -104,7 +104,8 @@ def four_bit_model(architecture: str, variant: str = "") -> Path:
             middle = 0.0 if added and not fourth else 1.0
             if fourth and name.endswith(("q_norm.weight", "k_norm.weight")):
                 middle = 0.5  # its attention is scaled by nothing else
-            parameter.normal_(middle, 0.1) if "norm" in name else parameter.normal_(0.0, 0.08)
+            scales = "norm" in name or name.endswith("scale")
+            parameter.normal_(middle, 0.1) if scales else parameter.normal_(0.0, 0.08)
         for name, buffer in model.named_buffers():
             if name.endswith("_bias"):  # by which experts are chosen
                 buffer.normal_(0.0, 0.2)

@@ -176,7 +176,6 @@ def test_layout_refuses_what_llama_cpp_computes_otherwise() -> None:
             gemma4(hidden_size_per_layer_input=256, vocab_size_per_layer_input=64),
             "its embeddings by layer have 64 rows, llama.cpp takes 320",
         ),
-        (gemma4(enable_moe_block=True), "its enable_moe_block is true"),
         (gemma4(use_bidirectional_attention="all"), "use_bidirectional_attention is all"),
         (gemma4(num_kv_shared_layers=1), "its last 1 layers take the keys of others than the two"),
         (

@@ -29,7 +29,7 @@ IN_FLOAT32 = (
     "conv.conv.weight", "feed_forward.gate.weight", "mlp.gate.wg.weight",
     "mlp.router.weight", "router.layer.weight", "_proj_bias", "conv1d.weight", ".A_log",
     "mamba.D", "mamba.norm.weight", "mixer.D", "mixer.norm.weight", "mixer.gate.weight",
-    "feed_forward.router.weight",
+    "feed_forward.router.weight", "router.proj.weight",
 )  # fmt: skip
 """Endings of what chooses experts, of positions and of convolutions: they lie in float32."""
 USUAL_EPSILON = 1e-5
@@ -46,6 +46,7 @@ ENDINGS = {
     "e_score_correction_bias": "e_score_correction.bias", "expert_bias": "expert_bias.bias",
     ".dt_bias": ".dt_proj.bias", ".layer_scalar": ".layer_scalar.weight",
     "mlp.w1": "mlp.w1.weight", "mlp.v1": "mlp.v1.weight", "mlp.w2": "mlp.w2.weight",
+    "experts.gate_up_proj": "experts.gate_up_proj.weight",
     "experts.down_proj": "experts.down_proj.weight", ".sinks": ".sinks.weight",
     "experts.down_proj_bias": "experts.down_proj.bias",
     "forward.experts.w1.weight": "forward.experts.gate_proj.weight",
@@ -118,7 +119,9 @@ class GgufLayout:
         # Of some architectures the map leaves out the prefix of the base model, or has the usual.
         usual = merged.replace("backbone.", "model.")
         names = (merged, merged.removeprefix("transformer."), usual)
-        tried = (self._names.get_name(one, try_suffixes=(".weight", ".bias")) for one in names)
+        tried = (
+            self._names.get_name(one, try_suffixes=(".weight", ".bias", ".scale")) for one in names
+        )
         found = next((one for one in tried if one is not None), None)
         if found is None:
             raise _no_layout(f"llama.cpp's {self.architecture} knows no tensor {tensor}")

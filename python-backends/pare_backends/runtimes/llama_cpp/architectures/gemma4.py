@@ -1,6 +1,6 @@
 """Gemma 4: layers with windows beside ones that see all tokens by wider heads, of which some share
 one matrix for keys and values. The last ones may take the keys and values of layers before them,
-and each an embedding of the token of its own.
+and each an embedding of the token of its own. Experts, where there are some, stand beside the MLP.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from typing import Any
 
 from gguf import MODEL_ARCH, GGUFWriter
 
+from pare_backends.runtimes.llama_cpp.architectures import mixtures
 from pare_backends.runtimes.llama_cpp.architectures import own_keys as own
 from pare_backends.runtimes.llama_cpp.architectures.architecture import (
     TANH_GELU,
@@ -81,6 +82,8 @@ def gemma4_keys(writer: GGUFWriter, config: Config) -> None:
     writer.add_value_length_swa(head)
     writer.add_shared_kv_layers(int(config.get("num_kv_shared_layers") or 0))
     writer.add_embedding_length_per_layer_input(layer_features(config))
+    if config.get("enable_moe_block"):
+        mixtures.mixture_keys(writer, config)
     if config.get("final_logit_softcapping"):
         writer.add_final_logit_softcapping(float(config["final_logit_softcapping"]))
 
@@ -104,7 +107,7 @@ def gemma4_why_not(config: Config) -> str | None:
             f"its last {shared} layers take the keys of others than the two before them, one with a"
             " window and one without"
         )
-    return own.takes(attention_bias=False, enable_moe_block=False)(config)
+    return own.takes(attention_bias=False)(config)
 
 
 GEMMA4 = {
@@ -113,6 +116,12 @@ GEMMA4 = {
         ropes=("proportional",),
         activations=TANH_GELU,
         settings=gemma4_settings,
+        own_keys={"num_experts_per_tok": "top_k_experts"},
+        stacks=("experts.gate_up_proj", "experts.down_proj"),
+        renamed={
+            "router.per_expert_scale": "experts.down_proj.scale",
+            "router.scale": "router.proj.scale",
+        },
         head_widths=full_widths,
         own_windows=True,
         layer_kv_heads=heads_of_keys,
