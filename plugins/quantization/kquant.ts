@@ -58,7 +58,7 @@ const LEAST_COSINE = 0.3;
 /** The share of a file's bytes for which a head of 4 bits is worth a try. */
 const LEAST_SAVED = 0.1;
 
-/** The column loop; besides, the windows go through every block twice. */
+/** The column loop; besides, the windows go through every block twice, and through all to the head. */
 const SECONDS_A_WEIGHT_BY_COLUMNS = 6e-8;
 
 /** What an assignment looks like; mixing/assignment.py of the Python half reads it. */

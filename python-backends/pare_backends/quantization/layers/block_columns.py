@@ -44,8 +44,7 @@ UNIT = 512
 def round_blocks(
     made: Mapping[str, GgmlTensor], model: Any, windows: torch.Tensor, context: Context
 ) -> dict[str, GgmlTensor]:
-    """The linear layers and the head, with integers by the column loop where their kind holds one a
-    weight.
+    """The linear layers and the head, with integers by the column loop where each weight has one.
 
     It goes block after block: each meets what the rounded ones before it give. Layers of other
     kinds stay as they are, and the model computes with them. Experts in one tensor are left out.
@@ -90,7 +89,8 @@ def rounded_head(
 ) -> dict[str, GgmlTensor]:
     """The output head, or the embedding that is one; nothing where it is left as it is.
 
-    At 8 bits it is: there rounding to nearest loses nothing that counts.
+    At 8 bits it is: there rounding to nearest loses nothing that counts. What a head is given is
+    known well enough to be taken as it is: on the demo's model in IQ4_NL, KL 0.066, shrunk 0.067.
     """
     layer = context.layout.head or context.layout.embedding
     own = made.get(layer)
