@@ -28,7 +28,11 @@ from pare_backends.quantization.layers.block_codes import (
     has_codes,
     with_codes,
 )
-from pare_backends.quantization.layers.block_columns import round_columns, shrunk_moments
+from pare_backends.quantization.layers.block_columns import (
+    round_columns,
+    rounded_head,
+    shrunk_moments,
+)
 from pare_backends.quantization.layers.columns import Moments, moments_of
 
 HALVES = {
@@ -195,6 +199,21 @@ def test_a_head_of_few_bits_is_rounded_last_by_what_it_is_given(tied: bool) -> N
     np.testing.assert_array_equal(
         whole.in_form(GgmlTensor)[head].blocks, library.in_form(GgmlTensor)[head].blocks
     )
+
+
+def test_a_feature_that_no_head_is_given_stays_in_what_is_looked_up() -> None:
+    """An embedding that is the head: without lookups the column would weigh nothing, and go."""
+    directory = model_dir()
+    context = context_of(directory, interpreter())
+    plain = kquant.apply(
+        read(directory), params("Q8_0", embedding_blocks="IQ4_NL"), context
+    ).in_form(GgmlTensor)
+    model, _ = context.load_linear(read(directory))
+    model.model.norm.weight.data[3] = 0.0
+    own = rounded_head(plain, model, context.calibration(4), context)[context.layout.embedding]
+    weight = model.get_input_embeddings().weight[:, 3].numpy(force=True)
+    apart = np.abs(own.dequantize()[:, 3] - weight)
+    assert np.abs(weight).mean() > 5 * apart.mean()
 
 
 def test_a_shared_head_by_gptq_costs_less_than_by_the_library() -> None:
