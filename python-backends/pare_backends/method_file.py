@@ -1,14 +1,28 @@
-"""A third party's Python half: one file, imported from where it lies."""
+"""A method is one file: which files are methods, and how a third party's is imported from where
+it lies. Needs the standard library alone, so any Python can ask."""
 
 from __future__ import annotations
 
 import importlib.util
+import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
 
 from pare_backends.failures import CallFailure
+
+PARAMS = re.compile(r"^class Params[(:]", re.MULTILINE)
+
+
+def methods_in(folder: Path) -> list[str]:
+    """Names of the methods in a folder of the package: files with a class `Params`. Read as text:
+    importing every file to look would cost seconds."""
+    return [
+        path.stem
+        for path in sorted(folder.glob("*.py"))
+        if not path.stem.startswith("_") and PARAMS.search(path.read_text("utf-8"))
+    ]
 
 
 def load_method_file(path: Path) -> ModuleType:

@@ -17,7 +17,8 @@ from oracles.kept_positions import model_of, tokens
 from pare_backends.cache.kept import kept_bytes, kept_tokens
 from pare_backends.cache.policy import chooses_by_content, policy_of, shares_prompts
 from pare_backends.cache.reading import follow, read_context, read_contexts
-from pare_backends.checkpoint.setting import PACKAGE, Setting, attach, methods_in
+from pare_backends.checkpoint.setting import PACKAGE, Setting, attach
+from pare_backends.method_file import methods_in
 
 HERE = Path(__file__).parent
 CONTEXT = 100

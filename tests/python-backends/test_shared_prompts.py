@@ -20,7 +20,7 @@ from pare_backends.cache.attach import attach_policy
 from pare_backends.cache.policy import Seen
 from pare_backends.calls.evaluate import OriginalModel
 from pare_backends.checkpoint import load_dequantized
-from pare_backends.checkpoint.setting import PACKAGE, Setting, methods_in, write_setting
+from pare_backends.checkpoint.setting import PACKAGE, Setting, write_setting
 from pare_backends.evaluation.answers import Answers
 from pare_backends.evaluation.packed import shared_prompts
 from pare_backends.evaluation.packed.language_model import PackedLM
@@ -28,6 +28,7 @@ from pare_backends.evaluation.packed.shared_prompts import Beside
 from pare_backends.failures import CallFailure
 from pare_backends.knobs import declaration
 from pare_backends.measuring.answering import BesideSetting
+from pare_backends.method_file import methods_in
 
 BUDGETS = (16, 20, 28)
 

@@ -64,6 +64,19 @@ def test_threads_are_those_asked_for_by_variable_or_the_cores(
         assert default_threads() == machine.physical_cores()
 
 
+def test_a_worker_and_its_lightest_call_need_no_package() -> None:
+    """Any Python of a machine can then play a worker, as the tests of workers do."""
+    program = "import sys; sys.path.insert(0, sys.argv[1])\n"
+    program += "from pare_backends import worker\nfrom pare_backends.calls import describe\n"
+    program += "print('site' in sys.modules, len(describe.method_files()) > 20)"
+    ended = subprocess.run(
+        [sys.executable, "-I", "-S", "-c", program, str(ROOT)],
+        capture_output=True,
+        text=True,
+    )
+    assert ended.stdout.split() == ["False", "True"], ended.stderr
+
+
 def test_the_preloaded_imports_are_the_model_s_alone() -> None:
     program = """
 import sys

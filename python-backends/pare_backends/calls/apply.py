@@ -18,12 +18,12 @@ from pare_backends.checkpoint import (
     write,
 )
 from pare_backends.checkpoint.forms import GridTensor
-from pare_backends.checkpoint.setting import NewSetting, Setting, methods_in, write_setting
+from pare_backends.checkpoint.setting import NewSetting, Setting, write_setting
 from pare_backends.failures import CallFailure
 from pare_backends.knobs import KnobDescription, build_params, unknown_name
 from pare_backends.measuring.action_energy import ActionEnergy
 from pare_backends.measuring.energy_tables import CpuPower
-from pare_backends.method_file import load_method_file
+from pare_backends.method_file import load_method_file, methods_in
 from pare_backends.methods.context import Context
 from pare_backends.methods.figures import checked
 from pare_backends.models.artifact_notes import float_parts, left_in_floats, other_loaders

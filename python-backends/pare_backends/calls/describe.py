@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pare_backends.checkpoint.setting import methods_in
 from pare_backends.knobs import knob_types
-from pare_backends.method_file import load_method_file
+from pare_backends.method_file import load_method_file, methods_in
 from pare_backends.progress import Report
 
 PACKAGE = Path(__file__).parents[1]

@@ -19,6 +19,7 @@ from typing import Any
 from pare_backends.checkpoint.own_files import own_file
 from pare_backends.failures import CallFailure
 from pare_backends.knobs import build_params, unknown_name
+from pare_backends.method_file import methods_in
 from pare_backends.protocol import build
 
 SETTING = "pare_setting.json"
@@ -26,7 +27,6 @@ FORMAT = 1
 ATTRIBUTE = "pare_setting"
 """Of a model in memory: the setting that it runs with."""
 PACKAGE = Path(__file__).parents[1]
-PARAMS = re.compile(r"^class Params[(:]", re.MULTILINE)
 MOST_BYTES = 100_000
 """Of the file: it holds a few numbers."""
 
@@ -136,16 +136,6 @@ def source_of(artifact_dir: str, weights_dir: str | None = None) -> Source:
             "bad_input", f"Cannot use {artifact_dir}: the weights in {place} have a setting already"
         )
     return Source(place, setting)
-
-
-def methods_in(folder: Path) -> list[str]:
-    """Names of the methods in a folder of the package: files with a class `Params`. Read as text:
-    importing every file to look would cost seconds."""
-    return [
-        path.stem
-        for path in sorted(folder.glob("*.py"))
-        if not path.stem.startswith("_") and PARAMS.search(path.read_text("utf-8"))
-    ]
 
 
 def policy_module(setting: Setting) -> ModuleType:
