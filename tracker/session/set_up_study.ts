@@ -185,9 +185,13 @@ async function sessionInput(
     ? await ensureDemoModel(home.root, { offline, onProgress: say, signal: setting_up })
     : undefined;
   // A study that goes on keeps the answer that it began with.
-  const times = options.chooseRuntimes !== false && kindOf(asked.request).needs.timed &&
-    begun === undefined && timingsDecide();
-  if (times && !await hasCard(workers)) await makeTimedRuntimes(tools.client, registry, say);
+  const chosen = options.chooseRuntimes ?? "yes";
+  const times = chosen !== "no" && kindOf(asked.request).needs.timed && begun === undefined &&
+    timingsDecide();
+  const kept_only = chosen === "kept";
+  if (times && !kept_only && !await hasCard(workers)) {
+    await makeTimedRuntimes(tools.client, registry, say);
+  }
   const start = await gatherFacts(tools, runner, asked.request, asked.dataset.facts, gguf);
   const { baseline, student } = start;
   if (workers !== null && begun !== undefined) {
@@ -208,7 +212,7 @@ async function sessionInput(
   // What it refuses is refused before the original is timed, and what times nothing needs no faster runtime.
   const foretold = times ? kind.spec(request, found, registry) : null;
   const timed = foretold !== null && foretold.untimed === undefined
-    ? await originalSpeeds({ tools, runner, request, facts: found, baseline, say })
+    ? await originalSpeeds({ tools, runner, request, facts: found, baseline, say, kept_only })
     : {};
   const facts = { ...found, ...timed };
   const inferred = kind.spec(request, facts, registry);

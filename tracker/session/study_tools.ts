@@ -23,8 +23,11 @@ export interface SetUpOptions extends EngineAsked {
   readonly command?: string;
   /** The command that goes on with a study in the same way; default: `pare resume` with its id. */
   readonly goOn?: (study_id: string) => string;
-  /** False where no study is run: the original is then not timed in every runtime to choose one. */
-  readonly chooseRuntimes?: boolean;
+  /**
+   * Whether the original is timed in every runtime to choose one; default: yes. "kept" takes what an
+   * earlier study timed here and times nothing, no: neither.
+   */
+  readonly chooseRuntimes?: "yes" | "kept" | "no";
   /** Told of set-up steps, such as the making of an environment. */
   readonly onSetup?: (line: string) => void;
   readonly onEvent?: (event: StudyEvent) => void;

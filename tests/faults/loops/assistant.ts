@@ -5,6 +5,10 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { streamRandom } from "../../../core/random.ts";
+import {
+  ensureEnvironment,
+  overrideVariable,
+} from "../../../python-backends/environments/environments.ts";
 import { pareWords } from "../../fixtures/programs.ts";
 import { SECRET } from "../doors/attacks.ts";
 import { answerIn, dueOf, lineAttacks } from "../doors/lines.ts";
@@ -27,11 +31,11 @@ class Served implements AsyncDisposable {
   readonly #lines: AsyncIterator<string>;
   #asked = 0;
 
-  constructor(store: string, home: string) {
+  constructor(store: string, home: string, variables: Record<string, string>) {
     const [program, ...words] = pareWords("mcp", "--store", store);
     this.#child = spawn(program!, words, {
       ...{ stdio: ["pipe", "pipe", "ignore"], cwd: home },
-      env: { ...Deno.env.toObject(), PARE_HOME: home },
+      env: { ...Deno.env.toObject(), PARE_HOME: home, ...variables },
     });
     this.#child.stdin!.on("error", () => {}); // its end is told by its other stream
     this.#lines = createInterface({ input: this.#child.stdout! })[Symbol.asyncIterator]();
@@ -102,6 +106,9 @@ async function open(seed: number, folder: string): Promise<Walk> {
   const store = await recordedStore(folder);
   const before = besideOf(folder);
   const attacks = lineAttacks(secret);
+  // A home of its own has no environment: a proposal would make one in every walk.
+  const { python } = await ensureEnvironment("default");
+  const variables = { [overrideVariable("default")]: python };
   let served: Served | null = null;
   const end = async () => {
     await served?.[Symbol.asyncDispose]();
@@ -124,7 +131,7 @@ async function open(seed: number, folder: string): Promise<Walk> {
       const { name, bytes } = asked(n);
       const shown = new TextDecoder().decode(bytes.subarray(0, 300));
       const injected: Injected = { file: name, call: shown, kind: "hopeless" };
-      served ??= new Served(store, home);
+      served ??= new Served(store, home, variables);
       const living = served;
       try {
         return await injecting(injected, async () => {

@@ -39,7 +39,7 @@ function send(port: number, { method, path, headers, body }: Asked): Promise<Ans
         };
         answer.on("data", (part: Uint8Array) => {
           parts.push(part);
-          if (type.startsWith("text/event-stream")) {
+          if (method !== "POST" && type.startsWith("text/event-stream")) {
             sent.destroy(); // without end
             ended();
           }

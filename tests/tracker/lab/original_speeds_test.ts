@@ -28,11 +28,12 @@ interface Machine {
   readonly first?: Readonly<Record<string, number[]>>;
   /** Its standard errors in turn, before 0.1. */
   readonly errors?: Readonly<Record<string, number[]>>;
+  readonly kept_only?: boolean;
 }
 
 async function timed(
   root: string,
-  { bf16 = false, broken, busy = false, first = {}, errors = {} }: Machine = {},
+  { bf16 = false, broken, busy = false, first = {}, errors = {}, kept_only = false }: Machine = {},
   runtime?: string,
 ) {
   const calls: CallRequest[] = [];
@@ -72,7 +73,7 @@ async function timed(
   const baseline = { artifact_id: "base", location: root } as Artifact; // all that is asked for
   await Deno.writeTextFile(join(root, "config.json"), "{}");
   const request = { seed: 1, ...(runtime === undefined ? {} : { runtime }) };
-  const original = { tools, runner, request, facts, baseline, say: () => {} };
+  const original = { tools, runner, request, facts, baseline, say: () => {}, kept_only };
   const { runtimes } = await originalSpeeds(original);
   const spoken = calls.flatMap((one) =>
     one.call === "speed" ? [`${one.runtime} ${one.precision}`] : []
@@ -101,6 +102,8 @@ const MADE_ALL = { ...MADE, PARE_ENV_DEFAULT: Deno.execPath() };
 
 Deno.test("the original is timed in every runtime that is made here, once for a machine and model", () =>
   within(MADE_ALL, async (root) => {
+    const none = await timed(root, { bf16: true, kept_only: true });
+    assert.deepEqual([none.spoken, none.runtimes], [[], undefined]);
     const first = await timed(root, { bf16: true });
     const ways = [
       "openvino f32",
@@ -112,7 +115,7 @@ Deno.test("the original is timed in every runtime that is made here, once for a 
     assert.deepEqual(first.spoken, ways);
     assert.deepEqual(first.runtimes!.map(({ latency_ms }) => latency_ms), [20, 15, 8, 15, 20]);
     assert.equal(first.runtimes![0]!.numerics!.threads, 2);
-    const second = await timed(root, { bf16: true });
+    const second = await timed(root, { bf16: true, kept_only: true });
     assert.deepEqual([second.spoken, second.runtimes], [[], first.runtimes]);
     // Another machine, and a runtime that was asked for, are timed.
     assert.deepEqual((await timed(root)).spoken, [

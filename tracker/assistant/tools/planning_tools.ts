@@ -66,7 +66,10 @@ export const propose = defineTool("propose", {
     }
     if (document !== undefined && !world.allow_submit) refusePaths(document);
     const request = study === undefined ? document : await documentOf(world, study);
-    await using lab = await openLab({ store: world.stores.roots[0]!, notebook: false });
+    // Nobody who asks what would be tried waits for a quiet machine, or for a runtime to be compiled.
+    await using lab = await openLab({
+      ...{ store: world.stores.roots[0]!, notebook: false, chooseRuntimes: "kept" },
+    });
     const session = await lab.open(request as StudyRequestInput); // which checks it
     const { facts, spec } = session;
     const { queue, refused } = initialQueue(
@@ -80,6 +83,8 @@ export const propose = defineTool("propose", {
     );
     return {
       ...{ model_name: facts.model.model_name, device: facts.device.device_name, spec },
+      // Null: the study times the original in each runtime as it begins, and may take another one.
+      original_timed: facts.runtimes ?? null,
       first_recipes: queue.slice(0, RECIPES_SHOWN).map(({ actions, origin }) => ({
         actions,
         reason: origin.reason,

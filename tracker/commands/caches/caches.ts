@@ -150,7 +150,7 @@ export async function cachesCommand(
   const [, study, trial] = TRIAL.exec(name ?? "") ?? [];
   const screen = createLiveView(standardScreen(), () => Date.now());
   await using lab = await openLab({
-    chooseRuntimes: false,
+    chooseRuntimes: "no",
     onSetup: (line) => screen.progressLine(line),
     onEvent: screen.onEvent,
     ...(options.store === undefined ? {} : { store: options.store }),

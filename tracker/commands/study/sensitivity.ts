@@ -84,7 +84,7 @@ export async function sensitivityCommand(
     whole(options.tokens, "--tokens"),
   ];
   await using lab = await openLab({
-    chooseRuntimes: false,
+    chooseRuntimes: "no",
     onSetup: (line) => screen.progressLine(line),
     onEvent: screen.onEvent,
     ...(options.store === undefined ? {} : { store: options.store }),

@@ -38,6 +38,7 @@ interface Original {
   readonly baseline: Artifact;
   /** Told of what takes seconds. */
   readonly say: (line: string) => void;
+  readonly kept_only: boolean;
 }
 
 /** A runtime and one of the precisions that it offers, its own first. */
@@ -49,7 +50,8 @@ interface Way {
 
 /**
  * How fast every runtime that is made here runs the original, in each precision that it offers. It is
- * timed once for a machine, a model and what runs it: later studies take the kept figures.
+ * timed once for a machine, a model and what runs it: later studies take the kept figures, and who
+ * asks for those alone times nothing.
  */
 export async function originalSpeeds(original: Original): Promise<Pick<Facts, "runtimes">> {
   const ways = await waysHere(original);
@@ -58,6 +60,7 @@ export async function originalSpeeds(original: Original): Promise<Pick<Facts, "r
   const key = await keyOf(original, ways);
   const there = await caches.peek("speeds", key);
   if (there !== null) return { runtimes: await readSpeeds(there) };
+  if (original.kept_only) return {};
   const time = (way: Way) => {
     original.say(`timing the original in ${runtimeWords(way.runtime.name, way.precision)}`);
     return timeOriginal(original, way);
