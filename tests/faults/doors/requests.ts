@@ -125,7 +125,7 @@ const leaving = (secret: string) => [
   ],
   ...["SELECT query FROM query('SELECT 1')", `SELECT * FROM query_table('${secret}')`, "RESET ALL"],
   ...[
-    "SELECT repeat('x', 2000000000)",
+    "SELECT repeat('x', 600000000)",
   ],
   ...[
     `CREATE SECRET s (TYPE s3, KEY_ID 'a')`,

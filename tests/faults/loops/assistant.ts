@@ -18,7 +18,7 @@ import { besideOf, recordedStore } from "../doors/stores.ts";
 import { inTime } from "../walk_loops.ts";
 import { type Injected, injecting, type Loop, sometimes, type Walk } from "../loop.ts";
 
-const INPUTS = 20_000;
+const INPUTS = 10_000;
 const MOST_MS = 60_000; // a question in SQL may take 30 s
 /** Bytes of a line that is read. */
 const MOST_LINE = 4 * 1024 * 1024;
