@@ -9,6 +9,7 @@ import {
   callFaults,
   type FaultyRun,
   isLie,
+  ofFewFiles,
   runWith,
   unbrokenTime,
 } from "./fail_calls.ts";
@@ -86,14 +87,17 @@ interface Asked extends Pick<Loop, "name" | "about" | "reaches"> {
   readonly workloads: readonly Workload[];
   /** Calls of one kind on one file; default: six. */
   readonly most?: number;
+  /** Files of one folder and ending; default: all. */
+  readonly most_files?: number;
 }
 
-export function callsLoop({ most = 6, ...asked }: Asked): Loop {
+export function callsLoop({ most = 6, most_files = Infinity, ...asked }: Asked): Loop {
   return tracedLoop<CallFault>({
     ...asked,
     reaches: [...REACHES, ...asked.reaches],
     async points({ workload, root, log }) {
-      return [...callFaults(await namedCalls(workload.script, root, log), most)];
+      const calls = [...await namedCalls(workload.script, root, log)];
+      return callFaults(ofFewFiles(calls, most_files), most);
     },
     stratumOf: ({ name, path, does, for_ever }) => `${name} ${basename(path)} ${does} ${for_ever}`,
     async hit(traced, fault, n) {
