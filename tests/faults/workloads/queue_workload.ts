@@ -59,7 +59,7 @@ export const queueWorkload: Workload = {
   name: "queue",
   script: import.meta.filename!,
   adds_up: true,
-  async check(store, acknowledged) {
+  async check(store, acknowledged, _nth, hit) {
     const paths = queuePaths(store);
     const disk = new QueueDisk(paths.journal);
     const queue = disk.current();
@@ -72,7 +72,8 @@ export const queueWorkload: Workload = {
     const sent = EVENTS.map((event) => JSON.stringify(JobEvent.parse(event)));
     const due = numbersOf(acknowledged, "event").map((n) => sent[n]!);
     await holdInvariants({ records: { read, sent, acknowledged: due } });
-    for (const submission_id of queue.submissions.keys()) {
+    // A disk that says it has renamed what it has not may lose a document: the job then says so.
+    for (const submission_id of hit?.lied === true ? [] : queue.submissions.keys()) {
       const document = readWhole(jobDocument(paths, submission_id));
       assert.ok(
         document !== null,

@@ -95,11 +95,24 @@ Deno.test("what the system says of a file that it refuses is known by code and b
   const words = [
     ...["Read-only file system (os error 30): open '/x'", "Permission denied (os error 13)"],
     ...["Input/output error (os error 5): rename '/a' -> '/b'", "File too large (os error 27)"],
+    ...["EIO: i/o error, readdir '/x'", "ENOSPC: no space left on device, readdir '/x'"],
     ...["os error 131", "os error 280", ""],
   ];
   assert.deepEqual(
     kinds(...words.map((text) => new Error(text)), null, "EIO"),
-    ["unwritable", "unwritable", "broken", "limit", null, null, null, null, null],
+    [
+      "unwritable",
+      "unwritable",
+      "broken",
+      "limit",
+      "broken",
+      "no_room",
+      null,
+      null,
+      null,
+      null,
+      null,
+    ],
   );
 });
 

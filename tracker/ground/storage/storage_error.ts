@@ -15,14 +15,14 @@ const FAULTS: readonly (StorageFault & { codes: readonly string[]; words: RegExp
   {
     kind: "no_room",
     codes: ["ENOSPC", "EDQUOT"],
-    words: /No space left|Disk quota exceeded|\bos error (28|122)\b/,
+    words: /no space left|disk quota exceeded|\bos error (28|122)\b/i,
     why: "the disk is full",
     then: "free some space, or set PARE_HOME to a larger disk",
   },
   {
     kind: "limit",
     codes: ["EFBIG"],
-    words: /File too large|\bos error 27\b/,
+    words: /file too large|\bos error 27\b/i,
     why: "no file may be so large here",
     then: "raise the limit of a file's size (ulimit -f), or set PARE_HOME to a disk whose file " +
       "system takes larger files",
@@ -30,21 +30,21 @@ const FAULTS: readonly (StorageFault & { codes: readonly string[]; words: RegExp
   {
     kind: "handles",
     codes: ["EMFILE", "ENFILE"],
-    words: /Too many open files|\bos error (23|24)\b/,
+    words: /too many open files|\bos error (23|24)\b/i,
     why: "too many files are open",
     then: "raise the limit of open files (ulimit -n)",
   },
   {
     kind: "unwritable",
     codes: ["EROFS", "EACCES", "EPERM"],
-    words: /Read-only file system|Permission denied|\bos error (30|13|1)\b/,
+    words: /read-only file system|permission denied|\bos error (30|13|1)\b/i,
     why: "a file or folder may not be used so",
     then: "change who may, or name another place by PARE_HOME or --store",
   },
   {
     kind: "broken",
     codes: ["EIO"],
-    words: /Input\/output error|\bos error 5\b/,
+    words: /input\/output error|i\/o error|\bos error 5\b/i,
     why: "the disk failed",
     then: "look at what the system's log says of it, or set PARE_HOME to another disk",
   },
