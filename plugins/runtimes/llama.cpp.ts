@@ -20,18 +20,18 @@ const OFFSET_BITS = 4;
 const SCALE_BITS = 16;
 const FLOAT_BYTES = 2;
 
-/** What its own programs are told by -ctk and -ctv, -fa, -t and --no-repack. */
+/** What its own programs are told by -ctk and -ctv, -fa, -t and --no-repack; told nothing, they run the same. */
 const caches = defineCaches({
   forgets: false,
   knobs: {
     kv_precision: choice(["f32", "f16", "q8_0"], {
-      default: "f32",
+      default: "f16",
       unit: "type",
       description: "Keys and values are stored so; q8_0 are integers of 8 bits in blocks of 32",
       aliases: ["cache_type_k"],
     }),
     flash_attention: flag({
-      default: false,
+      default: true,
       description: "Whether attention is computed block by block, with no matrix of scores",
     }),
     threads: THREADS,
@@ -41,17 +41,21 @@ const caches = defineCaches({
     }),
   },
   settings: {
-    full_f32: {},
-    full_f16: { kv_precision: "f16" },
-    flash_f16: { kv_precision: "f16", flash_attention: true },
-    flash_q8_0: { kv_precision: "q8_0", flash_attention: true },
+    flash_f16: {},
+    flash_q8_0: { kv_precision: "q8_0" },
+    full_f16: { flash_attention: false },
+    full_f32: { kv_precision: "f32", flash_attention: false },
     one_thread: { threads: 1 },
     not_repacked: { repack: false },
   },
-  refuses: ({ kv_precision, flash_attention }) =>
-    kv_precision === "q8_0" && !flash_attention
-      ? "values in q8_0 are read by flash attention alone: set flash_attention too"
-      : null,
+  refuses: ({ kv_precision, flash_attention }) => {
+    if (kv_precision === "q8_0" && !flash_attention) {
+      return "values in q8_0 are read by flash attention alone: set flash_attention too";
+    }
+    return kv_precision === "f32" && flash_attention
+      ? "flash attention reads keys and values as f16: set flash_attention to false for f32"
+      : null;
+  },
   launch: ({ kv_precision, flash_attention, threads, repack }) => [
     ...["-ctk", kv_precision, "-ctv", kv_precision, "-fa", flash_attention ? "on" : "off"],
     ...(threads === 0 ? [] : ["-t", `${threads}`]),

@@ -202,16 +202,22 @@ Deno.test("llama.cpp and openvino have settings too, and the first is what trial
   for (const { name, caches } of [llama, openvino]) {
     assert.ok(caches !== undefined && !caches.forgets, name);
     const [first] = Object.keys(caches.settings);
+    const own = caches.knobs["kv_precision"]!.default;
     for (const [setting, given] of Object.entries(caches.settings)) {
       const { params } = resolveCache(caches, setting, given as Record<string, KnobValue>);
-      assert.equal(params["kv_precision"] === "f32", !/_(f16|q8_0|u8)$/.test(setting), setting);
+      const [, named = own] = /_(f32|f16|q8_0|u8)$/.exec(setting) ?? [];
+      assert.equal(params["kv_precision"], named, setting);
     }
     assert.deepEqual(caches.settings[first!], {}, name);
   }
   assert.ok(genai.caches?.forgets);
   assert.throws(
-    () => resolveCache(llama.caches!, "mine", { kv_precision: "q8_0" }),
+    () => resolveCache(llama.caches!, "mine", { kv_precision: "q8_0", flash_attention: false }),
     /values in q8_0 are read by flash attention alone: set flash_attention too/,
+  );
+  assert.throws(
+    () => resolveCache(llama.caches!, "mine", { kv_precision: "f32" }),
+    /flash attention reads keys and values as f16: set flash_attention to false for f32/,
   );
 });
 

@@ -27,7 +27,9 @@ from pare_backends.failures import CallFailure
 from pare_backends.models.tiny import write_tokenizer
 from pare_backends.runtimes.llama_cpp.model import GgufModel
 
-STRICT = {"inference_precision": "f32", "kv_precision": "f32", "activation_group": 0}
+EXACT = {"inference_precision": "f32", "kv_precision": "f32", "activation_group": 0}
+TIMED = {"kv_precision": "f16", "activation_group": 32}
+STRICT = {"kv_precision": "f32", "flash_attention": False}
 
 
 @pytest.fixture(scope="module")
@@ -46,8 +48,8 @@ def exact(directory: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def models(directory: Path, exact: Path) -> Iterator[tuple[GgufModel, Any]]:
-    """The same weights, all of them float32, in llama.cpp and in transformers."""
-    with closing(GgufModel(str(directory), str(exact), interpreter(), 2)) as model:
+    """The same weights, keys and values, all of them float32, in llama.cpp and in transformers."""
+    with closing(GgufModel(str(directory), str(exact), interpreter(), 2, STRICT)) as model:
         yield model, load_model(read(directory), directory)
 
 
@@ -129,7 +131,8 @@ def test_llama_cpp_scores_each_sample_as_transformers_does(
     rounded to 8 bits: 0.08, in a window of 31 tokens; and the same choices."""
     output = exact if form == "exact" else written(directory)[0]
     tasks, rows = tasks_and_rows(tmp_path)
-    runtime = EvaluationRuntime("llama.cpp", str(output), interpreter())
+    strict = STRICT if form == "exact" else None
+    runtime = EvaluationRuntime("llama.cpp", str(output), interpreter(), cache=strict)
     plain, expected, _ = evaluate(directory, tasks, rows, tmp_path)
     scored, samples, _ = evaluate(directory, tasks, rows, tmp_path, runtime=runtime)
     assert [m["metric"] for m in scored["measurements"]] == [
@@ -137,7 +140,7 @@ def test_llama_cpp_scores_each_sample_as_transformers_does(
     ]
     for m in scored["measurements"]:
         assert m["runtime"] == "llama.cpp"
-        assert m["numerics"] == STRICT | ({} if form == "exact" else {"activation_group": 32})
+        assert m["numerics"] == EXACT | ({} if form == "exact" else TIMED)
         assert "scored in llama.cpp" in m["method"]
     apart = [
         abs(own["log_likelihood"] - other["log_likelihood"])

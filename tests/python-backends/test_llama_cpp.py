@@ -75,7 +75,7 @@ def test_logits_are_those_of_the_dequantized_model(
     assert 0 < found["default_kl"] <= 5e-3
     assert found["default_agreement"] >= 0.9
     assert found["numerics"]["activation_group"] == 32
-    assert found["numerics"]["kv_precision"] == "f32"
+    assert found["numerics"]["kv_precision"] == "f16"
 
 
 @pytest.mark.parametrize("architecture", OTHERS)
@@ -143,7 +143,7 @@ def test_a_window_is_exact_up_to_its_tokens_and_the_file_reads_no_more(
 def test_floats_run_as_float16() -> None:
     found = proof(random_llama(0), logits_path(random_llama(0)))
     assert found["strict_kl"] <= 1e-6 and found["default_kl"] <= 1e-4
-    numerics = {"inference_precision": "f16", "kv_precision": "f32", "activation_group": 0}
+    numerics = {"inference_precision": "f16", "kv_precision": "f16", "activation_group": 0}
     assert found["numerics"] == numerics
 
 

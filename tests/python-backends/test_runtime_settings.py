@@ -22,6 +22,11 @@ from pare_backends.runtimes.registry import open_model
 VALUES_A_TOKEN = 2 * 2 * 2 * 16
 """Keys and values of 2 layers with 2 heads of 16."""
 RUNTIMES = ("llama.cpp", "openvino")
+FULL = {
+    "llama.cpp": {"kv_precision": "f32", "flash_attention": False},
+    "openvino": {"kv_precision": "f32"},
+}
+"""Keys and values that nothing rounds."""
 MANY = 1 + (os.cpu_count() or 1)
 
 
@@ -61,13 +66,14 @@ def measured(runtime: str, directory: Path, settings: dict[str, dict[str, Any]])
 def test_bytes_follow_the_precision_of_the_cache_and_what_cannot_be_had_is_refused(
     runtime: str, directory: Path
 ) -> None:
+    full_setting = FULL[runtime]
     table = measured(
         runtime,
         directory,
         {
-            "full": {},
-            "halves": {"kv_precision": "f16"},
-            "alone": {"threads": 1},
+            "full": full_setting,
+            "halves": full_setting | {"kv_precision": "f16"},
+            "alone": full_setting | {"threads": 1},
             "many": {"threads": MANY},
         },
     )
@@ -93,18 +99,18 @@ def logits(runtime: str, directory: Path, **cache: Any) -> np.ndarray:
     form, python = str(form_of(runtime, directory)), python_of(runtime)
     model = open_model(runtime, str(directory), form, python, 2, cache=cache)
     with closing(model) if hasattr(model, "close") else nullcontext():
-        assert model.numerics["kv_precision"] == cache.get("kv_precision", "f32")
+        assert model.numerics["kv_precision"] == cache["kv_precision"]
         found: np.ndarray = model.forward(tokens).logits.numpy()
     return found
 
 
 @pytest.mark.parametrize("runtime", RUNTIMES)
 def test_texts_are_scored_as_a_setting_computes_them(runtime: str, directory: Path) -> None:
-    as_timed = logits(runtime, directory, kv_precision="f32")
-    alone = logits(runtime, directory, kv_precision="f32", threads=1)
-    halves = logits(runtime, directory, kv_precision="f16")
-    assert np.abs(alone - as_timed).max() <= 1e-4
-    apart = np.abs(halves - as_timed).max()
+    full = logits(runtime, directory, **FULL[runtime])
+    alone = logits(runtime, directory, **FULL[runtime], threads=1)
+    halves = logits(runtime, directory, **FULL[runtime] | {"kv_precision": "f16"})
+    assert np.abs(alone - full).max() <= 1e-4
+    apart = np.abs(halves - full).max()
     assert 0 < apart < 0.05, "keys and values are rounded, a little"
 
 

@@ -199,8 +199,9 @@ Deno.test("a setting is told as its runtime's own program takes it", () => {
     return runtime.caches!.launch!(params).join(" ");
   };
   assert.equal(told(llamaCpp, "flash_q8_0"), "-ctk q8_0 -ctv q8_0 -fa on");
-  assert.equal(told(llamaCpp, "one_thread"), "-ctk f32 -ctv f32 -fa off -t 1");
-  assert.equal(told(llamaCpp, "not_repacked"), "-ctk f32 -ctv f32 -fa off --no-repack");
+  assert.equal(told(llamaCpp, "one_thread"), "-ctk f16 -ctv f16 -fa on -t 1");
+  assert.equal(told(llamaCpp, "full_f32"), "-ctk f32 -ctv f32 -fa off");
+  assert.equal(told(llamaCpp, "not_repacked"), "-ctk f16 -ctv f16 -fa on --no-repack");
   assert.equal(told(genai, "full_u8"), "KV_CACHE_PRECISION=u8");
   assert.equal(
     told(genai, "kvcrush"),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -21,7 +20,7 @@ class LlamaCppCache(DecodedCache):
 
     def __init__(self, form_dir: str, params: Params, threads: int, tokens: int) -> None:
         self._decoder = LlamaCppDecoder(form_dir, params.threads or threads, tokens, params)
-        self.numerics = replace(described_numerics(form_dir), kv_precision=params.kv_precision)
+        self.numerics = described_numerics(form_dir, params)
 
     def _reset(self) -> None:
         self._decoder.reset()

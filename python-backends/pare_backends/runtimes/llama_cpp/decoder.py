@@ -2,8 +2,9 @@
 
 Imports `llama_cpp` and numpy alone. Its numerics are llama.cpp's: the inputs of packed weights are
 rounded to 8 bits in blocks of 32, always, those of float16 matrices to float16. Where nobody sets
-it, the KV cache is float32, so that it adds no rounding of its own. Files are read into memory, not
-mapped: the peak memory of the process is then what the weights take.
+it, the KV cache is float16 and attention is computed block by block: what llama.cpp's own programs
+do. Files are read into memory, not mapped: the peak memory of the process is then what the weights
+take.
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ BATCH_TOKENS = 256
 KINDS = {"f32": 0, "f16": 1, "q8_0": 8}
 """ggml's numbers of the types of a cache."""
 AS_TIMED = Params()
+STRICT = Params(kv_precision="f32", flash_attention=False)
+"""Rounds no key and no value: for the proof that a file holds the artifact's weights."""
 
 
 class LlamaCppDecoder:

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from pare_backends.runtimes.llama_cpp.setting import Params
 from pare_backends.runtimes.session import Numerics
 
 MODEL_FILE = "model.gguf"
@@ -17,7 +18,9 @@ def read_description(directory: str) -> dict[str, Any]:
     return dict(json.loads((Path(directory) / DESCRIPTION_FILE).read_text()))
 
 
-def described_numerics(directory: str) -> Numerics:
-    """What llama.cpp computes with, by the formats in the file."""
+def described_numerics(directory: str, params: Params) -> Numerics:
+    """What llama.cpp computes with, by the formats in the file and the setting."""
     described = read_description(directory)
-    return Numerics(described["inference_precision"], "f32", described["activation_group"])
+    return Numerics(
+        described["inference_precision"], params.kv_precision, described["activation_group"]
+    )

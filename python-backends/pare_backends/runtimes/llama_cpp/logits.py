@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import closing
 
-from pare_backends.runtimes.llama_cpp.decoder import LlamaCppDecoder
+from pare_backends.runtimes.llama_cpp.decoder import AS_TIMED, STRICT, LlamaCppDecoder
 from pare_backends.runtimes.llama_cpp.gguf_directory import described_numerics
 from pare_backends.runtimes.logits import (
     AskedLogits,
@@ -20,6 +20,6 @@ def compute_logits(asked: AskedLogits, threads: int) -> RuntimeLogits:
     with closing(LlamaCppDecoder(asked.form_dir, threads)) as own:
         tokens = sample_text(own, asked.tokens, asked.seed)
         timed = step_by_step(own, tokens)
-    with closing(LlamaCppDecoder(asked.exact_form_dir, threads)) as exact:
+    with closing(LlamaCppDecoder(asked.exact_form_dir, threads, params=STRICT)) as exact:
         strict = step_by_step(exact, tokens)
-    return runtime_logits(tokens, strict, timed, described_numerics(asked.form_dir))
+    return runtime_logits(tokens, strict, timed, described_numerics(asked.form_dir, AS_TIMED))

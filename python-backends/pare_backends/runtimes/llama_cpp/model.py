@@ -15,8 +15,10 @@ import numpy as np
 import torch
 
 from pare_backends.failures import CallFailure
+from pare_backends.knobs import build_params
 from pare_backends.runtimes.beside import ProcessBeside
 from pare_backends.runtimes.llama_cpp.gguf_directory import described_numerics
+from pare_backends.runtimes.llama_cpp.setting import Params
 from pare_backends.runtimes.llama_cpp.token_prefix import shared_length
 from pare_backends.runtimes.runtime_model import Output, RuntimeModel
 
@@ -36,9 +38,9 @@ class GgufModel(RuntimeModel):
         threads: int,
         cache: Mapping[str, Any] | None = None,
     ) -> None:
-        own = {} if cache is None else {"kv_precision": str(cache["kv_precision"])}
-        numerics = {**asdict(described_numerics(form_dir)), **own}
-        super().__init__("llama.cpp", artifact_dir, numerics)
+        params = build_params(Params, cache or {})
+        numerics = described_numerics(form_dir, params)
+        super().__init__("llama.cpp", artifact_dir, asdict(numerics))
         words = [form_dir, str(threads), json.dumps(dict(cache or {}))]
         self._beside = ProcessBeside("llama.cpp", [python, "-m", SCORER, *words])
         self._vocabulary = int(np.frombuffer(self._beside.receive(), np.int64)[0])

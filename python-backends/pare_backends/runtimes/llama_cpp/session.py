@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pare_backends.runtimes.decoder_session import DecoderSession
-from pare_backends.runtimes.llama_cpp.decoder import LlamaCppDecoder
+from pare_backends.runtimes.llama_cpp.decoder import AS_TIMED, LlamaCppDecoder
 from pare_backends.runtimes.llama_cpp.gguf_directory import described_numerics, read_description
 from pare_backends.runtimes.llama_cpp.library import api, processor
 
@@ -14,7 +14,7 @@ class LlamaCppSession(DecoderSession):
     def __init__(self, directory: str, threads: int) -> None:
         self.weights_dir = directory
         described = read_description(directory)
-        self.numerics = described_numerics(directory)
+        self.numerics = described_numerics(directory, AS_TIMED)
         self.bytes_read_per_token = int(described["bytes_read_per_token"])
         built_for = "" if processor is None else f", built for {processor}"
         version = f"llama-cpp-python {api.__version__}{built_for}, {threads} threads"
