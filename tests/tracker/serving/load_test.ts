@@ -78,6 +78,21 @@ Deno.test("what fails is counted and is no answer; a server without ends or comp
   );
 });
 
+Deno.test("a server that refuses the key, or lists its models in no JSON, is told as such", async () => {
+  const answers = [
+    new Response("Unauthorized", { status: 401 }),
+    new Response("\0\0", { headers: { "content-type": "application/json" } }),
+  ];
+  await using server = Deno.serve(
+    { port: 0, hostname: "127.0.0.1", onListen() {} },
+    () => answers.shift()!,
+  );
+  const url = `http://127.0.0.1:${server.addr.port}/v1`;
+  const refused = (why: RegExp) => assert.rejects(findTarget(url, undefined, 4, signal), why);
+  await refused(/Cannot load .*answered with 401: it does not take the key in OPENAI_API_KEY/);
+  await refused(/Cannot load .*answered with JSON that cannot be read/);
+});
+
 Deno.test("an answer that never ends, never comes or comes in one enormous line has failed, and the others count", async () => {
   const say = (out: ReadableStreamDefaultController<Uint8Array>, text: string) =>
     out.enqueue(new TextEncoder().encode(text));

@@ -88,6 +88,26 @@ Deno.test("appendTo() beside an open journal: each has its turn, and nothing is 
     assert.deepEqual(own, own.toSorted((a, b) => a - b), "one writer's records keep their order");
   }));
 
+Deno.test("what another process appended stays where it cannot be read for a moment", () =>
+  inDirectory(async (path) => {
+    const journal = openJournal(path);
+    await journal.append(alert(0));
+    await appendTo(path, alert(1));
+    const seek = Deno.FsFile.prototype.seekSync;
+    Deno.FsFile.prototype.seekSync = () => {
+      throw Object.assign(new Error("Input/output error (os error 5)"), { code: "EIO" });
+    };
+    try {
+      await assert.rejects(journal.append(alert(2)), /the disk failed/);
+    } finally {
+      Deno.FsFile.prototype.seekSync = seek;
+    }
+    assert.deepEqual(recordsOf(await entries(path)), [alert(0), alert(1)]);
+    await journal.append(alert(3));
+    await journal.close();
+    assert.deepEqual(recordsOf(await entries(path)), [alert(0), alert(1), alert(3)]);
+  }));
+
 Deno.test("readJournal() goes on from an entry's next place and stops at `to`", () =>
   inDirectory(async (path) => {
     await write(path, [alert(0), alert(1), alert(2)]);

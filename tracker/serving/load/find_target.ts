@@ -9,10 +9,11 @@ async function listed(base_url: string, signal: AbortSignal): Promise<string[]> 
     return await listedModels(base_url, signal);
   } catch (error) {
     signal.throwIfAborted();
+    const { name, message } = error as Error;
     throw new UsageError(
-      `Cannot load ${base_url}: nobody answers there (${
-        error instanceof Error ? error.message : error
-      }); \`pare serve\` starts a server`,
+      name === "Error"
+        ? `Cannot load ${base_url}: ${message}`
+        : `Cannot load ${base_url}: nobody answers there (${message}); \`pare serve\` starts a server`,
     );
   }
 }

@@ -252,11 +252,13 @@ class OpenJournal implements Journal {
   async #commit(batch: readonly Waiting[]): Promise<void> {
     const { file } = this;
     let turn: Disposable | null = null;
+    let writes = false;
     try {
       turn = await awaitTurn(this.path, file);
       this.#adopt();
       const bytes = concatenated(batch.flatMap(({ lines }) => lines()));
       file.seekSync(this.#end, Deno.SeekMode.Start);
+      writes = true;
       writeAll(file, bytes);
       await file.syncData();
       this.#look(this.#end + bytes.length); // or it is acknowledged in a file that nobody can find
@@ -266,8 +268,9 @@ class OpenJournal implements Journal {
       const reason = storageError(error, `append to ${this.path}`);
       for (const { reject } of batch) reject(reason);
       if (this.#broken !== null) throw this.#broken;
-      // Half a record may stand there; the next append must not glue onto it.
-      if (turn !== null) file.truncateSync(this.#end);
+      // Half a record may stand there; the next append must not glue onto it. Before that, what stands
+      // behind the own end are records of others that could not be read, and that were acknowledged.
+      if (writes) file.truncateSync(this.#end);
     } finally {
       turn?.[Symbol.dispose]();
     }
