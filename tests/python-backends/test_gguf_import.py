@@ -274,6 +274,12 @@ def test_a_setting_that_transformers_passes_over_is_told(
         assert key.removeprefix("llama.") in said and str(value) in said
 
 
+def test_heads_that_do_not_divide_the_width_are_told(tmp_path: Path) -> None:
+    heads = {"llama.attention.head_count": 16_386}
+    said = refused(rewritten(tmp_path / "m.gguf", heads), tmp_path / "out")
+    assert "is not a multiple of the number of attention heads (16386)" in said
+
+
 def test_each_way_of_rotating_is_told_apart() -> None:
     """Gemma 3 rotates otherwise where it sees its neighbours alone; Bloom says what follows."""
     from transformers import AutoConfig

@@ -54,7 +54,8 @@ def architecture_keys(readers: Sequence[GGUFReader]) -> tuple[str, dict[str, Any
 
 def gguf_config(path: Path, readers: Sequence[GGUFReader]) -> Any:
     """transformers' configuration with every setting of the file; ValueError names one that it
-    cannot say."""
+    cannot say, or that does not fit the others."""
+    from huggingface_hub.errors import StrictDataclassError
     from transformers import AutoConfig
     from transformers.integrations.gguf import GGUF_CONFIG_ARCHS
 
@@ -65,8 +66,11 @@ def gguf_config(path: Path, readers: Sequence[GGUFReader]) -> Any:
         raise ValueError(
             f"by its block_count it has {blocks} blocks, and it holds {len(tensors)} tensors in all"
         )
-    with asking_once(readers):
-        config = AutoConfig.from_pretrained(str(path.parent), gguf_file=path.name)
+    try:
+        with asking_once(readers):
+            config = AutoConfig.from_pretrained(str(path.parent), gguf_file=path.name)
+    except StrictDataclassError as error:
+        raise ValueError(str(error.__cause__ or error)) from error
     if architecture not in GGUF_CONFIG_ARCHS:  # which takes every key, and raises for what lacks
         take_fields(config, architecture, said)
         take_biases(config, tensors)
@@ -195,7 +199,8 @@ def check_tensors(architecture: str, config: Any, held: Collection[str]) -> None
     with torch.device("meta"):
         model = AutoModelForCausalLM.from_config(config)
     processor = TENSOR_PROCESSORS.get(architecture, TensorProcessor)(config=config.to_dict())
-    places = get_gguf_hf_weights_map(model, processor)
+    with asking_once():
+        places = get_gguf_hf_weights_map(model, processor)
     # Experts are mapped without the end of their names.
     names = {name if name in places else name.removesuffix(".weight") for name in held}
     filled = {places[name] for name in names if name in places}
