@@ -187,7 +187,10 @@ def held_tensor(name: str, tensor: ReaderTensor, processor: Any, places: Mapping
         def floats() -> np.ndarray:
             return moved(np.asarray(dequantize(tensor.data, tensor.tensor_type), np.float32))
 
-        own = moved(np.broadcast_to(np.float32(1), shape)).shape
+        try:
+            own = moved(np.broadcast_to(np.float32(1), shape)).shape
+        except ValueError as error:  # such as of heads that do not divide its rows
+            raise refused(name, f"its shape {shape} does not fit the settings: {error}") from error
         return Held(tuple(own), None, floats)
     if kind not in BLOCK_KINDS or len(shape) != 2:
         raise refused(name, f"its blocks are {kind} of the shape {shape}, which are not read here")

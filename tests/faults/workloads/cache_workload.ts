@@ -44,7 +44,8 @@ export const cacheWorkload: Workload = {
     Deno.mkdirSync(join(root, "cache"));
     return Promise.resolve();
   },
-  async check(root) {
+  async check(root, _acknowledged, _nth, hit) {
+    if (hit?.lied === true) return; // nobody promises what a disk has lied about
     const { found, made } = await kept(root);
     assert.deepEqual(found, FILES, "half a folder is taken for the whole");
     if (!made) sometimes("a folder of the cache is whole after a power cut");

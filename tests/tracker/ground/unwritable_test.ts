@@ -89,6 +89,10 @@ Deno.test("what the system says of a file that it refuses is known by code and b
   const kinds = (...told: unknown[]) => told.map((one) => storageFault(one)?.kind ?? null);
   const codes = ["EROFS", "EACCES", "EPERM", "EDQUOT", "EFBIG", "EIO", "EMFILE", "ENOENT"];
   assert.deepEqual(
+    kinds({ code: "UNKNOWN", errno: -122 }, { code: "UNKNOWN", errno: -131 }),
+    ["no_room", null],
+  );
+  assert.deepEqual(
     kinds(...codes.map((code) => ({ code }))),
     ["unwritable", "unwritable", "unwritable", "no_room", "limit", "broken", "handles", null],
   );

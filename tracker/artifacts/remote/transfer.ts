@@ -6,6 +6,7 @@ import { createHash } from "node:crypto";
 import { mkdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { type Artifact, UsageError } from "../../../core/mod.ts";
+import { writeAll } from "../../../python-backends/whole_file.ts";
 import { sha256Text } from "../../ground/storage/file_hash.ts";
 import type { ArtifactStore } from "../artifact_store.ts";
 import { CHUNK_BYTES, type Manifest, MANIFEST_BYTES, names, readManifest } from "./manifest.ts";
@@ -126,7 +127,7 @@ export async function pullFile(
     if (await fill(file, bytes) !== size || sha256(bytes) !== hash) {
       bytes = await fetchChunk(objects, chunk);
       await file.seek(at, Deno.SeekMode.Start);
-      for (let done = 0; done < size;) done += await file.write(bytes.subarray(done));
+      writeAll(file, bytes);
       sent += size;
     }
     whole.update(bytes);

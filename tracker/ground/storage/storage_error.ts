@@ -50,10 +50,20 @@ const FAULTS: readonly (StorageFault & { codes: readonly string[]; words: RegExp
   },
 ];
 
+/** Linux's number of EDQUOT, which Deno's node:fs names UNKNOWN. */
+const QUOTA = 122;
+
+interface Told {
+  readonly code?: string;
+  readonly errno?: number;
+  readonly message?: string;
+}
+
 /** What of the machine an error tells of; null: it is none of its disk's. */
 export function storageFault(error: unknown): StorageFault | null {
-  const { code = "", message = "" } = (error ?? {}) as { code?: string; message?: string };
-  return FAULTS.find(({ codes, words }) => codes.includes(code) || words.test(message)) ?? null;
+  const { code = "", errno, message = "" } = (error ?? {}) as Told;
+  const known = errno === -QUOTA ? "EDQUOT" : code;
+  return FAULTS.find(({ codes, words }) => codes.includes(known) || words.test(message)) ?? null;
 }
 
 function messageOf(error: unknown): string {
