@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from pare_backends.failures import CallFailure
+from pare_backends.knobs import build_params
 from pare_backends.runtimes.llama_cpp.gguf_directory import MODEL_FILE
 from pare_backends.runtimes.llama_cpp.library import api
 from pare_backends.runtimes.llama_cpp.setting import Params
@@ -27,7 +28,7 @@ BATCH_TOKENS = 256
 KINDS = {"f32": 0, "f16": 1, "q8_0": 8}
 """ggml's numbers of the types of a cache."""
 AS_TIMED = Params()
-STRICT = Params(kv_precision="f32", flash_attention=False)
+STRICT = build_params(Params, {"kv_precision": "f32", "flash_attention": False})
 """Rounds no key and no value: for the proof that a file holds the artifact's weights."""
 
 
