@@ -10,6 +10,8 @@ import { rounds } from "../fixtures/campaign.ts";
 import { wiredTask } from "../fixtures/wired_task.ts";
 import { runPare } from "../fixtures/programs.ts";
 
+/** Keys and values that nothing rounds. */
+const STRICT = { kv_precision: "f32", flash_attention: false, threads: 0, repack: true };
 /** Of each task that is scored twice. */
 const ROWS = Array.from({ length: rounds(6, 30) }, (_, row) => row);
 
@@ -51,7 +53,11 @@ async function demoSamples(folder: string) {
   const tasks = (await discoverPlugins([])).tasks
     .filter(({ name }) => ["everyday_choice", "last_words"].includes(name))
     .map((task) => wiredTask(task, fileURLToPath(task.data_file!)));
-  const scored = async (name: string, form_dir: string | null): Promise<SampleResult[]> => {
+  const scored = async (
+    name: string,
+    form_dir: string | null,
+    cache: Readonly<{ cache?: typeof STRICT }> = {},
+  ): Promise<SampleResult[]> => {
     const samples_path = join(folder, `${name}.parquet`);
     const python = await client.pythonOf("llama_cpp");
     const { samples_sha256 } = await run({
@@ -66,7 +72,7 @@ async function demoSamples(folder: string) {
       batched_apart: [],
       answers_path: null,
       answer_chars: 100,
-      runtime: form_dir === null ? null : { name: "llama.cpp", form_dir, python },
+      runtime: form_dir === null ? null : { name: "llama.cpp", form_dir, python, ...cache },
       allow_unsafe_code: false,
     });
     return await readSamples(samples_path, samples_sha256);
@@ -74,7 +80,7 @@ async function demoSamples(folder: string) {
   const gguf = async (name: string, exact: boolean) => {
     const output_dir = await place(name);
     await run({ call: "make_form", runtime: "llama.cpp", artifact_dir, output_dir, exact });
-    return await scored(name, output_dir);
+    return await scored(name, output_dir, exact ? { cache: STRICT } : {});
   };
   try {
     return {
