@@ -43,7 +43,7 @@ function kept(path: string, text: string): Failure | null {
     return null;
   } catch (error) {
     const said = storageFault(error);
-    const message = said === null ? String(error) : `Cannot keep samples: ${said}`;
+    const message = said === null ? String(error) : `Cannot keep samples as ${said.why}`;
     const kind = /ENOSPC|EDQUOT|no space|quota/i.test(String(error)) ? "disk_full" : "crash";
     return { kind, message, hint: null, phase: null };
   }

@@ -1,10 +1,14 @@
 /** A sweep of three budgets of one policy of the cache. */
 import assert from "node:assert/strict";
-import type { RunPorts } from "../../../core/mod.ts";
+import type { RunPorts, Trial } from "../../../core/mod.ts";
 import { sweepWorld } from "../../core/runs/sweep_world.ts";
 import { type Run, runMain, runWorkload } from "./run_workload.ts";
 
 const BUDGETS = [8, 4, 3];
+
+/** A cell that the fault broke off, or that found no room, keeps its trial beside the one that ran it again. */
+const endedOf = (trials: readonly Trial[]) =>
+  trials.filter(({ state, failure }) => state !== "cancelled" && failure?.kind !== "disk_full");
 
 function swept(): Run {
   const { made, kind, input } = sweepWorld(BUDGETS);
@@ -22,14 +26,13 @@ export const sweepWorkload = runWorkload(
   {
     same: ({ stop, message, trials }) => ({
       ...{ stop, message },
-      // A cell that the fault broke off keeps its trial beside the one that ran it again.
-      trials: trials.filter(({ state }) => state !== "cancelled")
-        .map(({ state, strategy }) => [state, strategy?.actions]),
+      trials: endedOf(trials).map(({ state, strategy }) => [state, strategy?.actions]),
     }),
     holds({ stop, message, trials }) {
       assert.equal(stop, "end_of_plan", message);
-      const ended = trials.filter(({ state }) => state !== "cancelled");
-      const cells = ended.map(({ strategy }) => JSON.stringify(strategy?.actions ?? null));
+      const cells = endedOf(trials).map(({ strategy }) =>
+        JSON.stringify(strategy?.actions ?? null)
+      );
       assert.equal(new Set(cells).size, 1 + BUDGETS.length, "a cell is missing");
       assert.equal(cells.length, 1 + BUDGETS.length, "a cell ended twice");
     },
