@@ -1,14 +1,16 @@
 /** A sweep of three budgets of one policy of the cache. */
 import assert from "node:assert/strict";
-import type { RunPorts, Trial } from "../../../core/mod.ts";
+import { isWorthARetry, type RunPorts, type Trial } from "../../../core/mod.ts";
 import { sweepWorld } from "../../core/runs/sweep_world.ts";
 import { type Run, runMain, runWorkload } from "./run_workload.ts";
 
 const BUDGETS = [8, 4, 3];
 
-/** A cell that the fault broke off, or that found no room, keeps its trial beside the one that ran it again. */
+/** A cell that the machine failed keeps its trial beside the one that ran it again. */
 const endedOf = (trials: readonly Trial[]) =>
-  trials.filter(({ state, failure }) => state !== "cancelled" && failure?.kind !== "disk_full");
+  trials.filter(({ state, failure }) =>
+    state !== "cancelled" && !(failure != null && isWorthARetry(failure.kind))
+  );
 
 function swept(): Run {
   const { made, kind, input } = sweepWorld(BUDGETS);
