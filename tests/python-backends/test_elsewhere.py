@@ -4,6 +4,7 @@ a sentence before any work."""
 from __future__ import annotations
 
 import json
+import math
 import shutil
 from pathlib import Path
 from typing import Any
@@ -216,6 +217,10 @@ def test_folders_of_another_model_or_whose_config_lies_are_refused(tmp_path: Pat
     lies = copied(files, tmp_path / "lies")
     said(lies, {"quantization_config": {**quantized, "bits": 8}})
     assert "its configuration claims 8 bits in groups of" in refusal(lies)
+    rule = {"+:(": {"bits": 4}}
+    for claim in ({"group_size": math.inf}, {"group_size": 0}, {"dynamic": rule}):
+        said(lies, {"quantization_config": {**quantized, **claim}})
+        assert "configuration" in refusal(lies), claim
     said(lies, {"quantization_config": quantized, "num_attention_heads": 2})
     assert "it says num_attention_heads: 2, and the model's is" in refusal(lies)
     said(lies, {"quantization_config": None, "num_attention_heads": config["num_attention_heads"]})

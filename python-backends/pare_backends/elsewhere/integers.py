@@ -3,6 +3,7 @@ points and scales are the files' own, nothing is rounded again."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -62,10 +63,12 @@ def integer_layer(
         claimed = form.claimed(config, layer)
         high, wide = stored.shape(f"{layer}.qweight")
         groups, rows = stored.shape(f"{layer}.scales")
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, OverflowError, re.error) as error:
         raise refused(name, f"{layer} lacks {error} in its files or its configuration") from error
     if claimed.bits not in BITS:
         raise refused(name, f"{layer} has {claimed.bits} bits by its configuration")
+    if claimed.group_size < 1 and claimed.group_size != -1:
+        raise refused(name, f"{layer} has groups of {claimed.group_size} by its configuration")
     columns = high if awq else high * WORD_BITS // claimed.bits
     words = rows * claimed.bits // WORD_BITS
     size = columns if claimed.group_size == -1 else claimed.group_size
