@@ -223,7 +223,7 @@ async function sessionInput(
   };
   const samplers = studySamplers(request, registry);
   const needed = neededEnvironments(registry, begun?.spec ?? spec, kind.needs, samplers);
-  await makeEnvironments(tools.client, needed);
+  if (!kept_only) await makeEnvironments(tools.client, needed);
   const hashes = Object.fromEntries(
     [...needed.keys()].map((name) => [name, usedHash(name, registry.environments.get(name))]),
   );

@@ -24,8 +24,8 @@ export interface SetUpOptions extends EngineAsked {
   /** The command that goes on with a study in the same way; default: `pare resume` with its id. */
   readonly goOn?: (study_id: string) => string;
   /**
-   * Whether the original is timed in every runtime to choose one; default: yes. "kept" takes what an
-   * earlier study timed here and times nothing, no: neither.
+   * Whether the original is timed in every runtime to choose one; default: yes. "kept", where nothing
+   * will run, takes what an earlier study timed here and makes no environment; no: neither is taken.
    */
   readonly chooseRuntimes?: "yes" | "kept" | "no";
   /** Told of set-up steps, such as the making of an environment. */

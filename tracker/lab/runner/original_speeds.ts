@@ -5,6 +5,7 @@ import {
   type Artifact,
   type Facts,
   ofSessions,
+  resolveCache,
   type RunRequest,
   type Runtime,
   RuntimeSpeed,
@@ -141,11 +142,12 @@ async function isMade({ home, registry }: Tools, { needs, form }: Runtime): Prom
   return found.every((one) => one !== null);
 }
 
-/** Machine, model, and all that computes. */
+/** Machine, model, all that computes, and how it keeps keys and values where nobody sets that. */
 async function keyOf({ tools, facts, baseline }: Original, ways: readonly Way[]): Promise<string> {
   const { device_name, cores, platform } = facts.device;
   const computes = await Promise.all(ways.map(async ({ runtime, precision }) => [
     ...[runtime.name, precision, await formSource(runtime)],
+    runtime.caches === undefined ? null : resolveCache(runtime.caches, "as timed", {}).params,
     await tools.environmentHash(runtime.needs.environment),
   ]));
   const source = await packageSource("runtimes", "measuring", "calls/speed.py");
