@@ -28,10 +28,11 @@ function saved({ job, for_job }: Save, at: string): JobEvent {
 
 /**
  * The events to append now. Pure: the same queue, observations and time give the same ones; and once they
- * are appended, the next ones; none where nothing is left to decide.
+ * are appended, the next ones; none where nothing is left to decide. Without observations jobs are planned
+ * on what the queue knows.
  */
-export function decide(queue: Queue, seen: Observed, now: number): JobEvent[] {
-  const settled = settle(queue, seen, now);
+export function decide(queue: Queue, seen: Observed | null, now: number): JobEvent[] {
+  const settled = seen === null ? [] : settle(queue, seen, now);
   if (settled.length > 0) return settled;
   const { begins, saves } = planLine(queue, now, null);
   if (begins.length + saves.length === 0) return [];

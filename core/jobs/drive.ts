@@ -191,13 +191,17 @@ export async function turn(ports: QueuePorts): Promise<Turn> {
   const undone: string[] = [];
   let changed = false;
   let queue: Queue;
+  let told: number | null = null;
   for (let n = 0, more = true; more && n < MOST_DECISIONS; n++) {
     queue = await disk.transact((queue) => {
-      const events = decide(queue, seen, clock());
+      // What another process told meanwhile is newer than what was seen: both would tell theirs for ever.
+      const older = told !== null && queue.events !== told;
+      const events = decide(queue, older ? null : seen, clock());
       more = events.length > 0;
-      changed ||= more;
+      changed ||= more || older;
       return events;
     });
+    told = queue.events;
   }
   for (const instruction of instructions(queue!, seen, clock())) {
     const done = await carryOut(ports, { queue: queue!, seen }, instruction);

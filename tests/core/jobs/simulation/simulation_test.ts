@@ -18,6 +18,10 @@ const FOUND = [
   { seed: 2000459, size: LARGE },
   // Of P0s that let go more than they need a later one had the slots that were free at once.
   { seed: 1000307, size: LARGE },
+  // Two cores told by turns what each had seen of an engine, until neither might decide more: a job that
+  // was ready never began, an urgent one waited for an hour.
+  { seed: 146000357, size: { jobs: 20, kills: 20 } },
+  { seed: 61000293, size: LARGE },
 ];
 
 /** States that a simulation must come to, or it shows nothing. */
