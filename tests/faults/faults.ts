@@ -2,6 +2,7 @@
  * Loops of faults: each injects at point n, recovers as the product starts, checks the invariants, n + 1.
  *
  *     deno task faults                          # 300 s, goes on where the last run stopped
+ *     deno task faults --budget 8h              # a night: as many loops at once as there are cores
  *     deno task faults --budget 8h --loop bytes # one loop
  *     deno task faults --at bytes:1:117         # one point again
  *     deno task faults --fresh                  # every loop from its beginning
@@ -9,6 +10,7 @@
  *
  * Exit code 1: an invariant is broken, or a whole walk proved nothing.
  */
+import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import { parseArgs } from "node:util";
@@ -17,13 +19,15 @@ import { endWithRunner } from "./end_with_runner.ts";
 import { findLoops, loopNamed } from "./find_loops.ts";
 import type { Loop } from "./loop.ts";
 import { findPlanted } from "./planted.ts";
-import { readStates, writeStates } from "./state.ts";
+import { SideBySide } from "./side_by_side.ts";
+import { type LoopState, readStates, writeStates } from "./state.ts";
 import { failureLine, reachedLines, tableLines } from "./table.ts";
 import { type Failure, inTime, openWalk, walkLoops } from "./walk_loops.ts";
 import { Broken } from "./loop.ts";
 
 /** Ignored by git. */
 const STATE = join(import.meta.dirname!, "../../.pare/faults.json");
+const BUDGET = "300";
 /** Of one sentence in one loop: what breaks at one point mostly breaks at its neighbours. */
 const MOST_PRINTED = 3;
 
@@ -37,9 +41,18 @@ function readBudget(text: string): number {
   throw new UsageError(`Cannot read --budget ${text}: say seconds, or such as 10m or 8h`);
 }
 
-function readSeed(text: string): number {
-  if (/^\d{1,15}$/.test(text)) return Number(text);
-  throw new UsageError(`Cannot read --seed ${text}: say a whole number`);
+function readWhole(option: string, text: string, least: number): number {
+  if (/^\d{1,15}$/.test(text) && Number(text) >= least) return Number(text);
+  throw new UsageError(`Cannot read --${option} ${text}: say a whole number from ${least} on`);
+}
+
+/** Of a shorter run more would go to opening walks than to their points. */
+const SIDE_BY_SIDE_MS = 600_000;
+
+function readJobs({ jobs, budget, loop }: Options): number {
+  if (jobs !== undefined) return readWhole("jobs", jobs, 1);
+  const long = readBudget(budget ?? BUDGET) >= SIDE_BY_SIDE_MS && loop?.length !== 1;
+  return long ? availableParallelism() : 1;
 }
 
 async function onePoint(loops: readonly Loop[], at: string): Promise<number> {
@@ -64,6 +77,35 @@ async function onePoint(loops: readonly Loop[], at: string): Promise<number> {
   }
 }
 
+/** Says how far the loops are. @returns the exit code */
+function end(
+  loops: readonly Loop[],
+  states: Map<string, LoopState>,
+  found: number,
+  seconds: number,
+) {
+  const lines = [...reachedLines(loops, states), "", ...tableLines(loops, states), ""];
+  console.log(lines.join("\n"));
+  console.log(`${found} found in ${seconds.toFixed(0)} s; the next run goes on from here`);
+  return found === 0 ? 0 : 1;
+}
+
+async function walkAtOnce(loops: readonly Loop[], jobs: number, options: Options) {
+  const path = options.state ?? STATE;
+  const states = options.fresh === true ? new Map<string, LoopState>() : readStates(path);
+  let found = 0;
+  const tell = (line: string) => {
+    if (line.startsWith("FAILED ")) found++;
+    console.log(line);
+  };
+  const budget_ms = readBudget(options.budget ?? BUDGET);
+  const seed = readWhole("seed", options.seed ?? "1", 0);
+  const walks = new SideBySide({ loops, jobs, budget_ms, seed, path, states, tell });
+  globalThis.addEventListener("unload", () => walks.keep());
+  const seconds = await walks.walk();
+  return end(loops, states, found, seconds);
+}
+
 async function walk(loops: readonly Loop[], options: Options): Promise<number> {
   const path = options.state ?? STATE;
   const states = options.fresh === true ? new Map() : readStates(path);
@@ -78,17 +120,13 @@ async function walk(loops: readonly Loop[], options: Options): Promise<number> {
   console.error = () => {}; // what the product says of each damage that it met
   const { failures, seconds } = await walkLoops({
     ...{ loops, states, onFailure, onTurn: () => writeStates(path, states) },
-    budget_ms: readBudget(options.budget ?? "300"),
-    seed: readSeed(options.seed ?? "1"),
+    budget_ms: readBudget(options.budget ?? BUDGET),
+    seed: readWhole("seed", options.seed ?? "1", 0),
     until_failure: options["until-failure"] ?? false,
+    until_whole: options["until-whole"] ?? false,
   });
   writeStates(path, states);
-  const lines = [...reachedLines(loops, states), "", ...tableLines(loops, states), ""];
-  console.log(lines.join("\n"));
-  console.log(
-    `${failures.length} found in ${seconds.toFixed(0)} s; the next run goes on from here`,
-  );
-  return failures.length === 0 ? 0 : 1;
+  return end(loops, states, failures.length, seconds);
 }
 
 const OPTIONS = {
@@ -98,7 +136,9 @@ const OPTIONS = {
   seed: { type: "string" },
   state: { type: "string" },
   fresh: { type: "boolean" },
+  jobs: { type: "string" },
   "until-failure": { type: "boolean" },
+  "until-whole": { type: "boolean" },
   planted: { type: "boolean" },
 } as const;
 
@@ -118,12 +158,13 @@ function readOptions(words: string[]) {
 async function run(words: string[]): Promise<number> {
   const options = readOptions(words);
   if (options.planted === true) {
-    return await findPlanted(options.names, options.budget ?? "300") === 0 ? 0 : 1;
+    return await findPlanted(options.names, options.budget ?? BUDGET) === 0 ? 0 : 1;
   }
   const all = await findLoops();
   if (options.at !== undefined) return await onePoint(all, options.at);
   const loops = options.loop?.map((name) => loopNamed(all, name)) ?? all;
-  return await walk(loops, options);
+  const jobs = readJobs(options);
+  return jobs > 1 ? await walkAtOnce(loops, jobs, options) : await walk(loops, options);
 }
 
 if (import.meta.main) {

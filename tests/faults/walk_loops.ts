@@ -50,6 +50,8 @@ interface Asked {
   readonly turn_ms?: number;
   /** Ends at the first failure. */
   readonly until_failure?: boolean;
+  /** Ends where each loop has come to the end of a walk. */
+  readonly until_whole?: boolean;
 }
 
 const MEMORY = "/dev/shm";
@@ -211,8 +213,12 @@ export async function walkLoops(asked: Asked): Promise<Walked> {
     states.set(loop.name, state);
     return new Walking(loop, state, fail, asked.point_ms);
   });
-  const goesOn = () =>
-    performance.now() - began < budget_ms && !(asked.until_failure === true && failures.length > 0);
+  const whole = new Map(all.map(({ loop, state }) => [loop.name, state.complete]));
+  const ends = () =>
+    asked.until_failure === true && failures.length > 0 ||
+    asked.until_whole === true &&
+      all.every(({ loop, state }) => state.complete > whole.get(loop.name)!);
+  const goesOn = () => performance.now() - began < budget_ms && !ends();
   try {
     // Each loop has a point, however slow the machine is.
     let round = 0;

@@ -160,3 +160,22 @@ Deno.test("every file of loops/ is a loop of its own name", async () => {
   assert.ok(names.length > 0);
   assert.equal(new Set(names).size, names.length, names.join());
 });
+
+Deno.test("a run until all is whole ends there, long before its budget", async () => {
+  const states = new Map<string, LoopState>();
+  const loops = [known(5, []), { ...known(40, []), name: "longer" }];
+  const began = performance.now();
+  await walkLoops({
+    ...{
+      loops,
+      states,
+      seed: 1,
+      budget_ms: 600_000,
+      turn_ms: 0,
+      until_whole: true,
+      onFailure() {},
+    },
+  });
+  assert.ok(performance.now() - began < 60_000);
+  assert.ok([...states.values()].every(({ complete }) => complete >= 1));
+});
