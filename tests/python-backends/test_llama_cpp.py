@@ -213,6 +213,32 @@ def test_arithmetic_is_the_best_for_this_processor_without_amx() -> None:
         assert found in ("haswell", "alderlake", "skylakex", "cannonlake")
 
 
+STAYS = """
+import os, sys
+import numpy as np
+from pare_backends.runtimes.llama_cpp.decoder import LlamaCppDecoder
+threads = lambda: set(os.listdir("/proc/self/task"))
+before = threads()
+first = LlamaCppDecoder(sys.argv[1], 3, polls=True)
+begun = threads() - before
+for token in range(4):
+    first.step(np.array([token]))
+first.make_context(64)
+first.step(np.array([0]))
+other = LlamaCppDecoder(sys.argv[1], 3, polls=True)
+other.step(np.array([0]))
+print(len(begun), begun == threads() - before)
+"""
+
+
+def test_threads_stay_from_token_to_token_and_serve_every_context() -> None:
+    told = subprocess.run(
+        [interpreter(), "-c", STAYS, str(written(artifact(4, 32, True, 8))[0])],
+        capture_output=True, text=True, check=True, env=worker_environment(),
+    )  # fmt: skip
+    assert told.stdout.split() == ["2", "True"]
+
+
 def own_tokenizer(directory: Path) -> list[tuple[str, list[int]]]:
     """Trains a byte-level BPE tokenizer into a checkpoint. returns: texts and their ids"""
     from tokenizers import Tokenizer, models, pre_tokenizers, trainers

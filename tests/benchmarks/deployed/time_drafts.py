@@ -79,7 +79,8 @@ def main() -> None:
 
     with timing_lock(report):
         target, draft = (
-            LlamaCppDecoder(asked[one], asked["threads"], CONTEXT) for one in ("target", "draft")
+            LlamaCppDecoder(asked[one], asked["threads"], CONTEXT, polls=True)
+            for one in ("target", "draft")
         )
         wait_until_quiet(report)
         load = os.getloadavg()[0]

@@ -19,7 +19,8 @@ class LlamaCppCache(DecodedCache):
     """`CacheSession` of runtimes/cache_session.py."""
 
     def __init__(self, form_dir: str, params: Params, threads: int, tokens: int) -> None:
-        self._decoder = LlamaCppDecoder(form_dir, params.threads or threads, tokens, params)
+        count = params.threads or threads
+        self._decoder = LlamaCppDecoder(form_dir, count, tokens, params, polls=True)
         self.numerics = described_numerics(form_dir, params)
 
     def _reset(self) -> None:

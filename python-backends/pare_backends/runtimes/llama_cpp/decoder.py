@@ -20,6 +20,7 @@ from pare_backends.knobs import build_params
 from pare_backends.runtimes.llama_cpp.gguf_directory import MODEL_FILE
 from pare_backends.runtimes.llama_cpp.library import api
 from pare_backends.runtimes.llama_cpp.setting import Params
+from pare_backends.runtimes.llama_cpp.thread_pool import attach_pool
 
 CONTEXT_TOKENS = 256
 """Of a timing: a larger context would take memory that nothing measured there uses."""
@@ -41,9 +42,11 @@ class LlamaCppDecoder:
         threads: int,
         context_tokens: int = CONTEXT_TOKENS,
         params: Params = AS_TIMED,
+        polls: bool = False,
     ) -> None:
+        """polls: as `attach_pool` has it, where a timing has the machine for itself"""
         self._path = Path(directory) / MODEL_FILE
-        self.threads, self._params = threads, params
+        self.threads, self._params, self._polls = threads, params, polls
         api.llama_backend_init()
         choices = api.llama_model_default_params()
         choices.n_gpu_layers = 0
@@ -77,6 +80,7 @@ class LlamaCppDecoder:
                 f"Cannot run {self._path}: llama.cpp makes no context of {tokens} tokens with"
                 f" {self._params.label()}",
             )
+        attach_pool(self._context, self.threads, self._polls)
         self.context_tokens = tokens
         self._length = 0
 

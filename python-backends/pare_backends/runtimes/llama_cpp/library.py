@@ -73,4 +73,5 @@ if _spec is None or _spec.submodule_search_locations is None:
     raise ModuleNotFoundError("No module named 'llama_cpp'", name="llama_cpp")
 _folder = Path(_spec.submodule_search_locations[0])
 api = bound(_folder)
-processor = load_processor(_folder / "lib")
+libraries = _folder / "lib"
+processor = load_processor(libraries)

@@ -19,7 +19,7 @@ class LlamaCppSession(DecoderSession):
         built_for = "" if processor is None else f", built for {processor}"
         version = f"llama-cpp-python {api.__version__}{built_for}, {threads} threads"
         self.notes = (*described["notes"], version)
-        super().__init__(LlamaCppDecoder(directory, threads))
+        super().__init__(LlamaCppDecoder(directory, threads, polls=True))
 
 
 def open_session(
