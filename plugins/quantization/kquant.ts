@@ -298,15 +298,18 @@ export default defineMethod({
   label: (params) => {
     const { block_mix, embedding_blocks, head_blocks, assignment, importance } = params;
     const eight = Math.round(100 * params.eight_bit_share);
-    return [
-      ...(assignment === "none" ? [block_mix] : ["as assigned"]),
-      ...(eight === 0 ? [] : [`+ ${eight} % Q8_0`]),
+    const details = [
+      ...(eight === 0 ? [] : [`${eight} % Q8_0`]),
       ...(embedding_blocks === "mix" ? [] : [`embedding ${embedding_blocks}`]),
       ...(head_blocks === "mix" ? [] : [`head ${head_blocks}`]),
+    ];
+    const rounding = [
       ...(params.kinds_by === "mix" ? [] : ["by fisher"]),
       ...(params.rounded_by === "library" ? [] : ["by gptq"]),
       ...(importance ? [] : ["unweighted"]),
     ];
+    const kinds = [assignment === "none" ? block_mix : "as assigned", ...details].join(", ");
+    return [details.length > 0 && rounding.length > 0 ? `${kinds},` : kinds, ...rounding];
   },
   hint: (about) => about === "quality" ? "Take a larger mix" : "Take a smaller mix",
   supports,

@@ -66,7 +66,10 @@ def timed(folder: Path, names: list[str], asked: dict[str, Any], report: Report)
     import time
 
     with timing_lock(report):
-        decoders = {name: LlamaCppDecoder(str(folder / name), asked["threads"], polls=True) for name in names}
+        decoders = {
+            name: LlamaCppDecoder(str(folder / name), asked["threads"], polls=True)
+            for name in names
+        }
         generator = np.random.default_rng(SEED)
         prompt = generator.integers(
             0, next(iter(decoders.values())).vocabulary, asked["prompt_tokens"], dtype=np.int64

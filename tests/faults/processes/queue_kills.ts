@@ -105,6 +105,11 @@ export async function eachDoneOnce(
     kill(driving.pid);
     await driving.exited;
   }
+  // One more sees what the last kills left: a job that was lost for the third time waits for 16 minutes.
+  const looking = drive((kills + 10) * 20 * 60_000);
+  await delay(2 * calm_ms + 1800);
+  kill(looking.pid);
+  await looking.exited;
   const last = drive((kills + 20) * 20 * 60_000);
   const { code } = await last.exited;
   assert.equal(code, 0, last.last_words);
