@@ -30,7 +30,11 @@ export interface BlockTensor {
   readonly blocks: readonly number[];
 }
 
-function roleOf(name: string): Role {
+/** Whose file has this matrix turned, in two: it is no blocks there. */
+const TURNED: Readonly<Record<string, RegExp>> = { KimiLinearForCausalLM: /kv_b_proj$/ };
+
+function roleOf(name: string, architecture: string): Role {
+  if (TURNED[architecture]?.test(name)) return "kept";
   return NAMED.find(([ending]) => ending.test(name))?.[1] ?? "other";
 }
 
@@ -38,7 +42,13 @@ function roleOf(name: string): Role {
 export function blockTensors({ model }: Facts): BlockTensor[] | null {
   return model.block_matrices?.map(
     ({ name, out_features, in_features: columns, blocks, experts = 1, stacked = false }) => ({
-      ...{ role: roleOf(name), rows: out_features, columns, matrices: experts, stacked },
+      ...{
+        role: roleOf(name, model.architecture),
+        rows: out_features,
+        columns,
+        matrices: experts,
+        stacked,
+      },
       blocks: blocks.flatMap(([first, last]) =>
         Array.from({ length: last - first + 1 }, (_, at) => first + at)
       ),

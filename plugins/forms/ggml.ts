@@ -79,6 +79,7 @@ export const WRITTEN = [
   "MiniCPM3ForCausalLM",
   "Gemma4ForCausalLM",
   "DbrxForCausalLM",
+  "KimiLinearForCausalLM",
 ];
 
 /** Whether a GGUF file of the model is written. */

@@ -24,6 +24,13 @@ SHARED: dict[str, Any] = {
     "num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 64,
     "shared_expert_intermediate_size": 96,
 }  # fmt: skip
+KIMI: dict[str, Any] = {
+    "num_hidden_layers": 4, "kv_lora_rank": 32, "qk_nope_head_dim": 16, "qk_rope_head_dim": 8,
+    "v_head_dim": 32, "num_key_value_heads": 4, "linear_head_dim": 32, "linear_num_heads": 4,
+    "num_experts": 4, "num_experts_per_token": 2, "moe_intermediate_size": 64,
+    "num_shared_experts": 2, "routed_scaling_factor": 0.7, "pad_token_id": 0,
+    "rms_norm_eps": 1e-6, "layer_types": ["linear_attention", "full_attention"] * 2,
+}  # fmt: skip
 MAMBA: dict[str, Any] = {
     "num_hidden_layers": 3, "layer_types": ["mamba", "attention", "mamba"], "mamba_n_heads": 4,
     "mamba_d_head": 32, "mamba_d_state": 16, "mamba_n_groups": 1, "mamba_d_conv": 4,
@@ -270,6 +277,7 @@ OTHERWISE: dict[str, dict[str, Any]] = {
             "original_max_position_embeddings": 32,
         },
     },
+    "KimiLinearForCausalLM": KIMI,
     "Glm4MoeLiteForCausalLM": {**LATENT, "n_shared_experts": 1, "routed_scaling_factor": 1.8},
 }  # fmt: skip
 """What these have that no other architecture has, and no default leaves idle."""
@@ -308,6 +316,9 @@ VARIANTS: dict[str, dict[str, dict[str, Any]]] = {
         },
     },
     "JambaForCausalLM": {"-dense": {"num_experts": 1}},
+    "KimiLinearForCausalLM": {
+        "-groups": {"num_experts": 8, "num_expert_group": 4, "topk_group": 2},
+    },
     "BambaForCausalLM": {"-biased": {"attention_bias": True, "mlp_bias": True}},
     "NemotronHForCausalLM": {
         "-mixed": {

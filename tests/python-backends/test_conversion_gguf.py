@@ -54,13 +54,14 @@ def test_a_trial_without_a_packed_layer_is_written_in_floats(tmp_path: Path) -> 
         "GraniteMoeHybridForCausalLM",
         "FalconH1ForCausalLM",
         "DbrxForCausalLM",
+        "KimiLinearForCausalLM",
     ],
 )
 def test_a_file_of_another_architecture_has_its_sources_weights(
     tmp_path: Path, architecture: str
 ) -> None:
     """Matrices that lie turned or are two in the file, heads that are fused, norms that add one,
-    logarithms of what llama.cpp has, rows that are multiplied."""
+    logarithms of what llama.cpp has, rows that are multiplied, a matrix whose half is turned."""
     source = shutil.copytree(four_bit_model(architecture), tmp_path / "source")
     write_tokenizer(source)
     files = made("gguf", source, tmp_path / "files")

@@ -30,6 +30,7 @@ NAME = "gguf"
 FILE = "model.gguf"
 BLOCK = 32
 BLOCK_BITS = {"Q4_0": 4, "Q4_1": 4, "Q8_0": 8}
+HALF, HALF_BYTES = "F16", 2
 SAME_FLOATS = 1e-3
 """Largest relative difference of floats, which the file holds as float16."""
 
@@ -93,8 +94,8 @@ def lacking(output: Path) -> list[str]:
 
 
 def formula_bytes(source: Source) -> int:
-    """Blocks of packed layers and of llama.cpp's own, float16 of other matrices, float32 of
-    vectors and of what chooses experts."""
+    """Blocks of packed layers and of llama.cpp's own, float16 of other matrices and of those whose
+    rows the file has otherwise, float32 of vectors and of what chooses experts."""
     checkpoint = source.checkpoint
     precise = writer_of(NAME, "gguf_layout").IN_FLOAT32
     floats = 0
@@ -103,7 +104,11 @@ def formula_bytes(source: Source) -> int:
         wide = len(shape) == 1 or name.endswith(precise)
         wide_bytes = 4 * int(np.prod(shape))
         floats += wide_bytes if wide else float_bytes(checkpoint, name, "float16")
-    blocks = [(block_kind(tensor), tensor.ints.size) for tensor in source.grids.values()]
+    rows = writer_of(NAME, "gguf_layout").GgufLayout(source.config).holds_rows
+    torn = [one for one in source.grids if not rows(f"{one}.weight")]
+    floats += sum(HALF_BYTES * source.grids[one].ints.size for one in torn)
+    grids = [tensor for one, tensor in source.grids.items() if one not in torn]
+    blocks = [(block_kind(tensor), tensor.ints.size) for tensor in grids]
     blocks += [(one.kind, one.size) for one in checkpoint.in_form(GgmlTensor).values()]
     return floats + sum(
         size // BLOCK_KINDS[kind].weights * BLOCK_KINDS[kind].octets for kind, size in blocks
@@ -153,7 +158,8 @@ def check_gguf(directory: Path, source: Source, report: Report) -> dict[str, Any
     for done, (layer, tensor) in enumerate(source.grids.items(), start=1):
         own = restored(layout, tensors, f"{layer}.weight")
         found = tensors.get(layout.names(f"{layer}.weight")[0])
-        layers.append(checked_layer(layer, tensor, found, own))
+        kind = block_kind(tensor) if layout.holds_rows(f"{layer}.weight") else HALF
+        layers.append(checked_layer(layer, tensor, kind, found, own))
         if own is not None:
             read[f"{layer}.weight"] = as_stored(layout, f"{layer}.weight", own)
         report.progress("check", done, len(source.grids), "layers")
@@ -225,11 +231,15 @@ def one_of(name: str, data: np.ndarray) -> np.ndarray:
 
 
 def checked_layer(
-    layer: str, tensor: GridTensor, found: GgufTensor | None, own: np.ndarray | None
+    layer: str,
+    tensor: GridTensor,
+    kind: str,
+    found: GgufTensor | None,
+    own: np.ndarray | None,
 ) -> dict[str, Any]:
-    """`ConvertedLayer` of the wire. The source's groups are told: a block repeats their scale."""
-    kind = block_kind(tensor)
-    grid = Grid(BLOCK_BITS[kind], tensor.group_size, tensor.symmetric)
+    """`ConvertedLayer` of the wire. The source's groups are told: a block repeats their scale.
+    kind: what the file has it in"""
+    grid = Grid(BLOCK_BITS[block_kind(tensor)], tensor.group_size, tensor.symmetric)
     row: dict[str, Any] = {"layer": layer, "claimed": said(grid), "opened_cosine": None}
     row |= {"found": None, "cosine": None, "problem": None}
     if found is None or own is None:

@@ -60,11 +60,14 @@ class FloatFile:
         return {layer: self.layout.names(f"{layer}.weight") for layer in layers}
 
     def quantize(self, layers: Sequence[str], wanted: Wanted) -> dict[str, GgmlTensor]:
-        """The blocks of these layers; those that llama.cpp left in floats are not among them.
+        """The blocks of these layers. Those that llama.cpp left in floats are not among them, nor
+        those whose rows no file has as they are.
 
         raises: CallFailure "invalid" where llama.cpp refuses, with what it said
         """
-        named = self.named(layers)
+        rows = self.layout.holds_rows
+        named = self.named([one for one in layers if rows(f"{one}.weight")])
+        torn = self.named([one for one in layers if one not in named]).values()
         job = {
             "source": str(self.folder / FILE),
             "output": str(self.folder / QUANTIZED),
@@ -75,8 +78,9 @@ class FloatFile:
             "kinds": {
                 name: BLOCK_KINDS[kind].number
                 for one, kind in wanted.kinds.items()
-                for name in named[one]
-            },
+                for name in named.get(one, ())
+            }
+            | {name: FLOATS for names in torn for name in names},
             "importance": importance_file(self.folder, wanted.importance, named),
         }
         (self.folder / "job.json").write_text(json.dumps(job))

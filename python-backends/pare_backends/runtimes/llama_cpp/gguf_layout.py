@@ -103,7 +103,8 @@ class GgufLayout:
         self.reads = window or int(config.get("max_position_embeddings", USUAL_CONTEXT))
         """Tokens of the longest text, as the file says it."""
         cut = None if window is None else WINDOW_NOTE.format(window=window)
-        self.notes = [note for note in (gelu, rotation, cut) if note is not None]
+        said = (gelu, rotation, cut, self._architecture.note(config))
+        self.notes = [note for note in said if note is not None]
         """What llama.cpp computes by another formula than the model."""
         self._factors = self._architecture.factors(config) if multiplies else {}
         self._names = get_tensor_name_map(self._architecture.kind, self.layers)
@@ -170,6 +171,11 @@ class GgufLayout:
         if found is None:
             return [self.name(tensor)]
         return [self.name(found[0] + one) for one in found[1].names]
+
+    def holds_rows(self, tensor: str) -> bool:
+        """Whether its rows stand in the file as they are: else it is no blocks there."""
+        found = self._parts(tensor)
+        return found is None or found[1].of_rows
 
     def apart(self, tensor: str, data: np.ndarray) -> list[np.ndarray]:
         """What stands under each of its names. data: all of it, in the file's form"""

@@ -199,7 +199,8 @@ def held(
 ) -> Tensor:
     """A tensor in the file's form and order of rows."""
     factor = layout.factor(name)
-    held_blocks = None if exact else weights.blocks(name)
+    torn = not layout.holds_rows(name)
+    held_blocks = None if exact or torn else weights.blocks(name)
     if held_blocks is not None:
         order = layout.row_order(name, len(held_blocks.blocks))
         own = multiplied(name, held_blocks.kind, held_blocks.blocks, factor)
@@ -207,7 +208,7 @@ def held(
         if held_blocks.experts:
             ordered = ordered.reshape(held_blocks.experts, -1, ordered.shape[1])
         return Tensor(held_blocks.kind, ordered, own.scale_error)
-    if weights.is_packed(name):
+    if weights.is_packed(name) and not torn:
         packed = weights.packed(name)
         scales = (packed.scales.T * factor).T.astype(np.float32)
         packed = replace(packed, scales=scales)
@@ -232,11 +233,14 @@ def held(
     # A router's rows are few and choose: llama.cpp's own converter leaves them in float32.
     if exact or values.ndim == 1 or precision == "f32" or name.endswith(IN_FLOAT32):
         return Tensor("F32", values)
+    note = None
+    if torn and weights.is_packed(name):
+        note = f"{name.split('.')[-2]} is no integers in the file: llama.cpp has it half turned"
     if precision == "bf16":
-        return Tensor("BF16", quantize(values, GGMLQuantizationType.BF16))
+        return Tensor("BF16", quantize(values, GGMLQuantizationType.BF16), 0.0, note)
     if np.abs(values).max(initial=0) > LARGEST_HALF:
         return Tensor("F32", values, 0.0, f"{name} stays float32: float16 ends at {LARGEST_HALF:g}")
-    return Tensor("F16", values.astype(np.float16))
+    return Tensor("F16", values.astype(np.float16), 0.0, note)
 
 
 def _ordered(values: np.ndarray, order: np.ndarray | None) -> np.ndarray:

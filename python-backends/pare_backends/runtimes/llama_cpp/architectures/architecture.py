@@ -88,6 +88,7 @@ class Architecture:
     renamed: Mapping[str, str] = field(default_factory=dict)  # endings that the file has otherwise
     variant: Callable[[Config], Architecture] | None = None  # where a config chooses among several
     write_keys: Callable[[GGUFWriter, Config], None] = _no_keys
+    note: Callable[[Config], str | None] = _nothing_else  # what it computes nearly alike
     why_not: Callable[[Config], str | None] = _nothing_else  # what it computes otherwise
 
 

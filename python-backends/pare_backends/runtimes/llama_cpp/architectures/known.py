@@ -8,11 +8,12 @@ from pare_backends.runtimes.llama_cpp.architectures.falcon_h1 import FALCON_H1
 from pare_backends.runtimes.llama_cpp.architectures.gemma4 import GEMMA4
 from pare_backends.runtimes.llama_cpp.architectures.hybrid import HYBRIDS
 from pare_backends.runtimes.llama_cpp.architectures.jamba import JAMBA
+from pare_backends.runtimes.llama_cpp.architectures.kimi import KIMI
 from pare_backends.runtimes.llama_cpp.architectures.latent import LATENT
 from pare_backends.runtimes.llama_cpp.architectures.linear_attention import LINEAR_ATTENTION
 from pare_backends.runtimes.llama_cpp.architectures.mixed import MIXED
 
 ARCHITECTURES = {
     **DENSE, **MIXED, **LATENT, **LINEAR_ATTENTION, **HYBRIDS, **FALCON_H1, **JAMBA, **GEMMA4,
-    **DBRX,
+    **DBRX, **KIMI,
 }  # fmt: skip
