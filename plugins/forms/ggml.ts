@@ -80,6 +80,9 @@ export const WRITTEN = [
   "Gemma4ForCausalLM",
   "DbrxForCausalLM",
   "KimiLinearForCausalLM",
+  "MambaForCausalLM",
+  "FalconMambaForCausalLM",
+  "Mamba2ForCausalLM",
 ];
 
 /** Whether a GGUF file of the model is written. */

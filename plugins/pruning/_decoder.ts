@@ -96,6 +96,9 @@ function styleOf(model: ModelFacts): Style | null {
   }) ?? null;
 }
 
+const STATE_ALONE =
+  "keeps a state in every block, with no MLP and no heads of attention that could be made narrower";
+
 /** Whether the MLPs of the model's blocks can be made narrower. */
 export function hasChannels(model: ModelFacts): Support {
   const no = (reason: string): Support => ({ ok: false, reason });
@@ -104,6 +107,7 @@ export function hasChannels(model: ModelFacts): Support {
     return no(`the MLPs of ${architecture} are a mixture's experts, whose channels pare cuts not`);
   }
   if (unpackable !== null && unpackable !== undefined) return no(unpackable);
+  if (heads === 0) return no(`${architecture} ${STATE_ALONE}: depth takes whole blocks`);
   if (OF_FIXED_WIDTH.includes(model_type)) {
     return no(`the configuration of ${architecture} names no width of the MLP`);
   }
@@ -116,6 +120,7 @@ export function hasChannels(model: ModelFacts): Support {
 
 /** Whether heads can go: from q, k, v and o beside gate, up and down, apart or fused. */
 export function hasHeads(model: ModelFacts): Support {
+  if (model.heads === 0) return { ok: false, reason: `${model.architecture} ${STATE_ALONE}` };
   if ((styleOf(model)?.attention ?? "other") !== "other") return { ok: true };
   return {
     ok: false,

@@ -157,3 +157,13 @@ Deno.test("what cannot be cut is refused in words before any work", async () => 
     /does not divide the rows of \d+ weights; (16|32|48) divides all/,
   );
 });
+
+Deno.test("a model without attention has no channels and no heads to lose", () => {
+  const facts = smallFacts();
+  const alone = {
+    ...facts,
+    model: { ...facts.model, architecture: "MambaForCausalLM", heads: 0, kv_heads: 0, head_dim: 0 },
+  };
+  const found = channels.supports(alone);
+  assert.match(found.ok ? "" : found.reason, /^MambaForCausalLM keeps a state in every block/);
+});

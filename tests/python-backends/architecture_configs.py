@@ -279,6 +279,16 @@ OTHERWISE: dict[str, dict[str, Any]] = {
     },
     "KimiLinearForCausalLM": KIMI,
     "Glm4MoeLiteForCausalLM": {**LATENT, "n_shared_experts": 1, "routed_scaling_factor": 1.8},
+    "MambaForCausalLM": {
+        "intermediate_size": 128, "state_size": 16, "tie_word_embeddings": True,
+    },
+    "FalconMambaForCausalLM": {
+        "intermediate_size": 128, "state_size": 16, "layer_norm_epsilon": 1e-3,
+    },
+    "Mamba2ForCausalLM": {
+        "intermediate_size": 128, "state_size": 16, "num_heads": 4, "head_dim": 32,
+        "n_groups": 1, "chunk_size": 16,
+    },
 }  # fmt: skip
 """What these have that no other architecture has, and no default leaves idle."""
 

@@ -70,6 +70,10 @@ PACKED = (
 """Endings of linear layers, but for GPT-2's c_attn: floats that lie turned."""
 
 
+def is_packed(tensor: str) -> bool:
+    return tensor.endswith(PACKED) and "mixer.dt_proj" not in tensor  # which is no layer there
+
+
 OF_TEXT = ("Gemma3", "Gemma4", "Qwen3_5")
 ADD_ONE = ("Gemma", "Qwen3Next", "Qwen3_5")
 """Whose norms multiply by one more than they store."""
@@ -92,6 +96,8 @@ def four_bit_model(architecture: str, variant: str = "") -> Path:
     asked |= VARIANTS[architecture][variant] if variant else {}
     if own == "FalconConfig":
         del asked["head_dim"]  # which it computes
+    if "Mamba" in own:  # it has none
+        del asked["num_attention_heads"], asked["num_key_value_heads"]
     if own.startswith(OF_TEXT):  # others hold pictures too
         own = own.replace("Config", "TextConfig")
     config = getattr(transformers, own)(**asked)
@@ -115,7 +121,7 @@ def four_bit_model(architecture: str, variant: str = "") -> Path:
     model.save_pretrained(output.with_name(f"{output.name}-floats"))
     checkpoint = read(output.with_name(f"{output.name}-floats"))
     made = {}
-    for name in [name for name in checkpoint.floats if name.endswith(PACKED)]:
+    for name in [name for name in checkpoint.floats if is_packed(name)]:
         turned = architecture == "GPT2LMHeadModel"
         weight = checkpoint.floats[name].T if turned else checkpoint.floats[name]
         tensor = replace(rounded(weight, 4, 32, True), transposed=turned)

@@ -47,6 +47,13 @@ def nemotron(pattern: str, **changes: Any) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def mamba(family: str, **changes: Any) -> dict[str, Any]:
+    return {
+        "architectures": [f"{family}ForCausalLM"], "intermediate_size": 128, "num_heads": 4,
+        **changes,
+    }  # fmt: skip
+
+
 def gemma4(**changes: Any) -> dict[str, Any]:
     return {
         "architectures": ["Gemma4ForCausalLM"], "hidden_activation": "gelu_pytorch_tanh",
@@ -163,6 +170,10 @@ def test_layout_refuses_what_llama_cpp_computes_otherwise() -> None:
             "its mamba_expand is 4, llama.cpp takes 2",
         ),
         ({"architectures": ["JambaForCausalLM"], "head_dim": 32}, "its heads have 128 features"),
+        (mamba("Mamba", use_bias=True), "its use_bias is true, llama.cpp takes false"),
+        (mamba("FalconMamba", intermediate_size=96), "its intermediate_size is 96, llama.cpp"),
+        (mamba("Mamba2", n_groups=8), "its n_groups is 8, and llama.cpp norms what each gives by"),
+        (mamba("Mamba2", n_groups=1, time_step_limit=[0, 9]), "its time_step_limit is 0 to 9"),
         (
             {**LATENT, "architectures": ["MiniCPM3ForCausalLM"], "scale_depth": 1.0},
             "its scale_depth is 1.0, llama.cpp takes 1.4",
@@ -358,3 +369,22 @@ def test_rope_factors_are_those_of_transformers() -> None:
     plain = 500_000.0 ** -(np.arange(0, 16, 2) / 16)
     np.testing.assert_allclose(plain / factors, inverse.numpy(), rtol=1e-5)
     assert GgufLayout(config()).rope.tensors() == {}
+
+
+def test_a_model_without_attention_says_no_heads_and_what_its_state_is() -> None:
+    """As mamba-130m, FalconMamba-7B and mamba2-130m say it, whose configs name no heads."""
+    own = {"hidden_size": 768, "num_hidden_layers": 2, "vocab_size": 320, "expand": 2,
+           "layer_norm_epsilon": 1e-5, "intermediate_size": 1536, "conv_kernel": 4}  # fmt: skip
+    usual = {**own, "time_step_rank": 48, "state_size": 16}
+    written = keys_of(GgufLayout({"architectures": ["MambaForCausalLM"], **usual}))
+    said = {"conv_kernel": 4, "inner_size": 1536, "state_size": 16, "time_step_rank": 48}
+    assert {key: written[f"mamba.ssm.{key}"] for key in said} == said
+    assert written["mamba.attention.head_count"] == 0 and written["mamba.context_length"] == 2**20
+    falcon = GgufLayout({"architectures": ["FalconMambaForCausalLM"], **usual, "state_size": 8})
+    assert keys_of(falcon)["mamba.ssm.dt_b_c_rms"] is True
+    assert falcon.factor("backbone.layers.0.mixer.x_proj.weight") == pytest.approx(10**0.5)
+    assert falcon.factor("backbone.layers.0.mixer.in_proj.weight") == 1.0
+    heads = {"num_heads": 24, "head_dim": 64, "n_groups": 1, "state_size": 128}
+    written = keys_of(GgufLayout({"architectures": ["Mamba2ForCausalLM"], **own, **heads}))
+    said = {"inner_size": 1536, "state_size": 128, "time_step_rank": 24, "group_count": 1}
+    assert {key: written[f"mamba2.ssm.{key}"] for key in said} == said

@@ -90,13 +90,14 @@ def test_a_base_model_without_its_head_says_what_to_do(tmp_path: Path) -> None:
 
 
 def test_what_is_no_decoder_with_attention_is_refused(tmp_path: Path) -> None:
-    from transformers import BertConfig, MambaConfig
+    from transformers import BertConfig, RwkvConfig
 
     size = vocabulary()
     encoder = saved(tmp_path / "bert", BertConfig(**common(size), intermediate_size=64))
     assert "bert is an encoder" in refused(encoder)
-    state = MambaConfig(vocab_size=size, hidden_size=32, num_hidden_layers=1, state_size=4)
-    assert "mamba has no attention" in refused(saved(tmp_path / "mamba", state))
+    state = RwkvConfig(vocab_size=size, hidden_size=32, num_hidden_layers=2)
+    said = refused(saved(tmp_path / "rwkv", state))
+    assert "rwkv has no attention" in said and "pare knows falcon_mamba, mamba, mamba2" in said
 
 
 def test_heads_that_differ_by_layer_are_told_as_most_have_them(tmp_path: Path) -> None:

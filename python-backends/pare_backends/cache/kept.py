@@ -278,22 +278,24 @@ class KeptTokens:
     """How many tokens a head keeps, by layer."""
 
     by_layer: tuple[int, ...]
-    """Of the layers that are cut."""
+    """Of the layers that are cut; none: every layer keeps a state in place of tokens."""
     cut: tuple[int, ...] = ()
     """Which layers of the model these are, where others keep their own."""
 
     @property
     def mean(self) -> float:
         """Over the layers."""
-        return sum(self.by_layer) / len(self.by_layer)
+        return sum(self.by_layer) / max(1, len(self.by_layer))
 
     @property
     def most(self) -> int:
         """In any layer."""
-        return max(self.by_layer)
+        return max(self.by_layer, default=0)
 
     def words(self) -> str:
         """For a sentence."""
+        if not self.by_layer:
+            return "a state of one size in every layer, and no keys and values"
         own = f" (number {', '.join(map(str, self.cut))}; the others keep their own)"
         return (
             f"{self.mean:g} tokens kept a head, mean over {len(self.by_layer)} layers"
@@ -305,7 +307,10 @@ class KeptTokens:
 def kept_tokens(cache: Any) -> KeptTokens:
     """What a cache holds of the layers that a policy may cut, counted from its tensors."""
     full = [isinstance(layer, KeptLayer) or type(layer) is DynamicLayer for layer in cache.layers]
-    counted = [number for number, one in enumerate(full) if one] or range(len(full))
+    counted = [number for number, one in enumerate(full) if one]
+    if not counted:
+        held = [getattr(layer, "keys", None) for layer in cache.layers]
+        counted = [number for number, keys in enumerate(held) if keys is not None]
     layers = [cache.layers[number] for number in counted]
     by_layer = tuple(
         int(layer.places.shape[-1] if isinstance(layer, KeptLayer) else layer.keys.shape[-2])

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from pare_backends.checkpoint.reading_on import STATE_ALONE
+
 LATENT = (
     "its heads share a compressed latent (MLA), of which transformers keeps what is unpacked: "
     "bytes counted of that would be those of no cache that serves it"
 )
+NO_KEYS = "it has no attention and so no KV cache: there is nothing to compress there"
 NO_LAYER = "no layer has full attention, each keeps a window or a state of its own"
 
 
@@ -38,5 +41,7 @@ def why_whole(config: Mapping[str, Any]) -> str | None:
     text = config.get("text_config") or config
     if text.get("kv_lora_rank"):
         return LATENT
+    if text.get("model_type") in STATE_ALONE:
+        return NO_KEYS
     full, said = full_layers(config)
     return NO_LAYER if said and not full else None

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from pare_backends.checkpoint.file_names import filled_parameters, stored_names
+from pare_backends.checkpoint.reading_on import STATE_ALONE, keeps_state_alone
 from pare_backends.checkpoint.stored import Entry
 from pare_backends.failures import CallFailure
 
@@ -22,8 +23,8 @@ OWN_TOKENS = {
 
 
 def check_decoder(directory: Path, model: Any) -> None:
-    """Raises where an architecture writes no text word by word, keeps no keys and values, or
-    answers what an encoder has read, which is not here.
+    """Raises where an architecture writes no text word by word, keeps neither keys and values nor a
+    state that is known here, or answers what an encoder has read, which is not here.
 
     model: the architecture, on whatever device
     """
@@ -41,12 +42,14 @@ def check_decoder(directory: Path, model: Any) -> None:
             " those behind it, so that it writes no text (its config.json has no is_decoder: true)",
             hint="Give a causal language model",
         )
-    if not getattr(config.get_text_config(), "num_attention_heads", None):
+    attends = getattr(config.get_text_config(), "num_attention_heads", None)
+    if not attends and not keeps_state_alone(model):
         raise CallFailure(
             "bad_input",
             f"Cannot use {directory}: {config.model_type} has no attention (its config.json names"
-            " no num_attention_heads), and pare measures and compresses decoders with attention",
-            hint="Give a model with attention, at least in some of its layers",
+            " no num_attention_heads), and of models without it pare knows"
+            f" {', '.join(sorted(STATE_ALONE))}",
+            hint="Give a model with attention, at least in some of its layers, or one of those",
         )
     crossed = next(
         (name for name, _ in model.named_modules() if CROSS_ATTENTION.search(name)), None

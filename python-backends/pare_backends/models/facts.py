@@ -149,6 +149,12 @@ def kv_heads_of(text: Any, heads: int) -> int:
     return int(getattr(text, "num_kv_heads", None) or heads)
 
 
+def inner_width(text: Any) -> int:
+    """Features between the matrices of a block."""
+    named = next((width for key in WIDTH_KEYS if (width := getattr(text, key, None))), None)
+    return int(named or getattr(text, "expand", 4) * text.hidden_size)  # Mamba 2 says a factor
+
+
 def own_facts(
     directory: str | Path, config: Mapping[str, Any], layout: Layout, shapes: Shapes
 ) -> dict[str, Any]:
@@ -162,7 +168,8 @@ def own_facts(
     text = full.get_text_config()
     # Where heads differ by layer (Gemma 4), transformers tells those of most only if asked so.
     text.allow_global_per_layer_attribute_access = True
-    heads, hidden = int(text.num_attention_heads), int(text.hidden_size)
+    hidden = int(text.hidden_size)
+    heads = int(getattr(text, "num_attention_heads", None) or 0)  # 0: it keeps a state alone
     columns = {matrix_shape(layout, shapes, name)[1] for name in layout.linear}
     counted = {name: math.prod(shape) for name, shape in shapes.items() if name in layout.roles}
     if layout.head_copy is not None:
@@ -180,11 +187,9 @@ def own_facts(
         "tied_embeddings": layout.head is None,
         "layers": int(text.num_hidden_layers),
         "hidden_size": hidden,
-        "intermediate_size": int(
-            next((width for key in WIDTH_KEYS if (width := getattr(text, key, None))), 4 * hidden)
-        ),
+        "intermediate_size": inner_width(text),
         "heads": heads,
-        "head_dim": int(getattr(text, "head_dim", None) or hidden // heads),
+        "head_dim": int(getattr(text, "head_dim", None) or hidden // heads) if heads else 0,
         "kv_heads": kv_heads_of(text, heads),
         "vocabulary": int(text.vocab_size),
         "context_length": context_length(full),

@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 STACK_NAMES = ("gate_up_proj", "up_proj", "down_proj")
+UNCALLED = "mixer.dt_proj"
+"""Mamba's mixer takes this weight out of its layer and never calls it, so that no method sees its
+inputs or rounds them. It is a fiftieth of a block, in rows as short as 48: it stays in floats."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +46,8 @@ def linear_modules(model: Any) -> list[Matrix | Expert]:
     counts = {expert.count for expert in expert_matrices(model)}
     found: list[Matrix | Expert] = []
     for name, module in model.named_modules():
+        if name.endswith(UNCALLED):
+            continue
         if isinstance(module, torch.nn.Linear) and module is not head:
             # A router gives a number for each expert, a shared expert's gate a single one.
             if not (counts and module.out_features in {1, *counts}):

@@ -19,12 +19,23 @@ def config_object(config: Mapping[str, Any]) -> Any:
     from transformers import AutoConfig
 
     kind = str(config["model_type"])
-    own = {key: value for key, value in config.items() if key != "model_type"}
+    own = {key: in_floats(value) for key, value in config.items() if key != "model_type"}
     try:
         return AutoConfig.for_model(kind, **own)
     except Exception as error:
         # transformers' checks raise a dozen types.
         raise unbuilt(kind, error) from error
+
+
+def in_floats(value: Any) -> Any:
+    """A value of a config.json with the floats that transformers writes as objects, as JSON has no
+    numbers for them: of Mamba 2 the end of time_step_limit, {"__float__": "Infinity"}."""
+    if isinstance(value, list):
+        return [in_floats(one) for one in value]
+    if isinstance(value, dict):
+        tagged = list(value) == ["__float__"]
+        return float(value["__float__"]) if tagged else {k: in_floats(v) for k, v in value.items()}
+    return value
 
 
 def check_built(config: Mapping[str, Any], shapes: Mapping[str, tuple[int, ...]]) -> None:

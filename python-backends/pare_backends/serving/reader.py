@@ -8,6 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from pare_backends.checkpoint.generation_settings import ids_of, listed, said_settings
+from pare_backends.checkpoint.reading_on import read_on
 from pare_backends.failures import CallFailure
 from pare_backends.runtimes.registry import add_runtime, open_model
 from pare_backends.runtimes.runtime_model import RuntimeModel
@@ -69,11 +70,8 @@ class TorchReader:
 
     def extend(self, tokens: np.ndarray) -> np.ndarray:
         with self._torch.inference_mode():
-            output = self._model(
-                self._ids(tokens), past_key_values=self._cache, use_cache=True, logits_to_keep=1
-            )
-        self._cache = output.past_key_values
-        return np.asarray(output.logits[0, -1].float().cpu().numpy())
+            logits, self._cache = read_on(self._model, self._ids(tokens), self._cache)
+        return np.asarray(logits[0].float().cpu().numpy())
 
     def _ids(self, tokens: np.ndarray) -> Any:
         return self._torch.from_numpy(tokens)[None].to(self._model.device)

@@ -18,6 +18,7 @@ from transformers import (
 from pare_backends.cache.policy import chooses_by_content
 from pare_backends.cache.reading import read_context
 from pare_backends.checkpoint.chat_template import within_bounds
+from pare_backends.checkpoint.reading_on import is_changed_by_padding
 from pare_backends.checkpoint.setting import setting_of
 from pare_backends.evaluation.answers import Answers
 from pare_backends.evaluation.packed.drawing import Distribution
@@ -114,7 +115,7 @@ class PackedLM(PackedScorer):
             for row, kept in zip(context.tolist(), read, strict=True)
         ]
         new_tokens = max_length - context.shape[1]
-        if setting_of(self.model) is not None:
+        if setting_of(self.model) is not None or is_changed_by_padding(self.model):
             made, seconds = self._generate_alone(prompts, new_tokens, stop, options)
         elif self._can_pack(prompts, options):
             made, seconds = self._generate_packed(prompts, new_tokens, stop)
@@ -209,8 +210,8 @@ class PackedLM(PackedScorer):
         stop: list[str],
         options: dict[str, Any],
     ) -> tuple[list[list[int]], float]:
-        """The same, a prompt at a time: where tokens are let go of by their places, no padding may
-        stand before a text."""
+        """The same, a prompt at a time: where tokens are let go of by their places, or padding
+        changes a state, none may stand before a text."""
         made, seconds = [], 0.0
         generate = self._generate_cut if chooses_by_content(self.model) else self._generate_padded
         for prompt in prompts:

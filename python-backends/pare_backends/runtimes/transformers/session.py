@@ -14,6 +14,7 @@ import numpy as np
 from pare_backends.cache.policy import chooses_by_content
 from pare_backends.checkpoint import read
 from pare_backends.checkpoint.load import load_model
+from pare_backends.checkpoint.reading_on import read_on, reads_one_by_one
 from pare_backends.checkpoint.setting import Setting, attach
 from pare_backends.device import placed, run_device
 from pare_backends.runtimes.session import Numerics
@@ -52,9 +53,8 @@ class TransformersSession:
         torch = self._torch
         with torch.inference_mode():
             ids = torch.from_numpy(tokens)[None].to(self._model.device)
-            output = self._model(ids, past_key_values=cache, use_cache=True, logits_to_keep=1)
-            self._cache = output.past_key_values
-            return int(output.logits[0, -1].argmax())
+            logits, self._cache = read_on(self._model, ids, cache)
+            return int(logits[0].argmax())
 
     def prefill(self, tokens: np.ndarray) -> int:
         return self._step(tokens, None)
@@ -75,8 +75,8 @@ class TransformersSession:
     @property
     def reads_in_parts(self) -> bool:
         """Whether a prompt may be read in several passes: what was read decides at the end of the
-        first one what is kept, where that decides."""
-        return not chooses_by_content(self._model)
+        first one what is kept, where that decides; some take a token at a time after it."""
+        return not chooses_by_content(self._model) and not reads_one_by_one(self._model)
 
     def cache_bytes(self) -> int:
         """Bytes of the memory behind the keys and values of the sequence so far."""

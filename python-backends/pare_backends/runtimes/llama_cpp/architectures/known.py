@@ -11,9 +11,10 @@ from pare_backends.runtimes.llama_cpp.architectures.jamba import JAMBA
 from pare_backends.runtimes.llama_cpp.architectures.kimi import KIMI
 from pare_backends.runtimes.llama_cpp.architectures.latent import LATENT
 from pare_backends.runtimes.llama_cpp.architectures.linear_attention import LINEAR_ATTENTION
+from pare_backends.runtimes.llama_cpp.architectures.mamba import MAMBAS
 from pare_backends.runtimes.llama_cpp.architectures.mixed import MIXED
 
 ARCHITECTURES = {
     **DENSE, **MIXED, **LATENT, **LINEAR_ATTENTION, **HYBRIDS, **FALCON_H1, **JAMBA, **GEMMA4,
-    **DBRX, **KIMI,
+    **DBRX, **KIMI, **MAMBAS,
 }  # fmt: skip
