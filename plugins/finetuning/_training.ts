@@ -197,6 +197,17 @@ export function trainable(facts: Facts, attention = false): Support {
   return { ok: false, reason: `${model.architecture} has no linear layers that pare can find` };
 }
 
+/** Whose mixers peft puts no factors beside: fused kernels read `out_proj` without calling it. */
+const WITHOUT_FACTORS = ["mamba", "mamba2", "falcon_mamba"];
+
+/** Whether factors can stand beside the linear layers. */
+export function takesFactors(facts: Facts, attention = false): Support {
+  const { model_type } = facts.model;
+  if (!WITHOUT_FACTORS.includes(model_type)) return trainable(facts, attention);
+  const reason = `peft puts no factors beside the out_proj of ${model_type}: take full`;
+  return { ok: false, reason };
+}
+
 function narrowest(shapes: readonly LinearShape[]): number {
   return Math.min(
     ...shapes.map(({ out_features, in_features }) => Math.min(out_features, in_features)),
@@ -205,7 +216,7 @@ function narrowest(shapes: readonly LinearShape[]): number {
 
 /** Whether factors of this rank say anything: beyond the width of a matrix they repeat themselves. */
 export function rankFits(rank: number, facts: Facts, attention = false): Support {
-  const support = trainable(facts, attention);
+  const support = takesFactors(facts, attention);
   if (!support.ok) return support;
   const width = narrowest(facts.model.linear_shapes);
   if (rank <= width) return { ok: true };

@@ -10,7 +10,7 @@ import {
   nextTraining,
   PROCESS_BYTES,
   rankFits,
-  trainable,
+  takesFactors,
   trainingBytes,
   trainingSeconds,
 } from "./_training.ts";
@@ -51,7 +51,7 @@ export default defineMethod({
     ...(merge ? [] : ["adapter"]),
   ],
   hint: (about) => about === "quality" ? "Take a lower lr or text like that of the tasks" : null,
-  supports: (facts) => trainable(facts, true),
+  supports: (facts) => takesFactors(facts, true),
   accepts({ rank, dora, merge, targets }, facts) {
     if (dora && !merge) {
       const reason = "DoRA scales the weights that it lies beside: it is merged, or left out";

@@ -8,7 +8,7 @@ import {
   nextTraining,
   PROCESS_BYTES,
   rankFits,
-  trainable,
+  takesFactors,
   trainingBytes,
   trainingSeconds,
 } from "./_training.ts";
@@ -20,7 +20,7 @@ const SLOWER = 1.6;
 /** Whether all linear layers are plain ones, whose weights can be held in four bits. */
 function holdable(facts: Facts): Support {
   const { special_linear = null } = facts.model;
-  if (special_linear === null) return trainable(facts);
+  if (special_linear === null) return takesFactors(facts);
   return {
     ok: false,
     reason: `${special_linear} is no plain linear layer, as NF4 takes: take lora`,

@@ -1,6 +1,6 @@
 import { defineMethod, type Facts, integer, type Leaves } from "../../core/mod.ts";
 import { factorLeaves } from "../finetuning/_factors.ts";
-import { rankFits, trainable } from "../finetuning/_training.ts";
+import { rankFits, takesFactors } from "../finetuning/_training.ts";
 import { modelMemory } from "./_groups.ts";
 import { calibrationWindows, GPU_SPEED } from "./_linear.ts";
 
@@ -42,7 +42,7 @@ export default defineMethod({
   },
   label: ({ rank }) => [`r${rank}`],
   hint: (about) => about === "quality" ? "Take a higher rank" : "Take a lower rank",
-  supports: trainable,
+  supports: (facts) => takesFactors(facts),
   accepts: ({ rank }, facts) => rankFits(rank, facts),
   // Alone it has nothing to correct: it follows on what rounds or prunes.
   seed: () => null,

@@ -101,6 +101,21 @@ Deno.test("factors above a layer's width, and DoRA kept as an adapter, are refus
   assert.equal(refusal([lora({ dora: true })]), "");
 });
 
+Deno.test("no factors stand beside Mamba's mixers, which are trained whole", () => {
+  const alone = { ...facts, model: { ...facts.model, model_type: "mamba" } };
+  for (const name of ["lora", "qlora", "eora"]) {
+    const { method } = methods.find((one) => one.method.name === name)!;
+    assert.equal(
+      method.supports(alone).reason,
+      "peft puts no factors beside the out_proj of mamba: take full",
+      name,
+    );
+  }
+  assert.deepEqual(methods.find((one) => one.method.name === "full")!.method.supports(alone), {
+    ok: true,
+  });
+});
+
 Deno.test("full fine-tuning is refused above a size in one sentence, and takes its memory", () => {
   const { method } = methods.find((one) => one.method.name === "full")!;
   const params = Object.fromEntries(

@@ -15,6 +15,7 @@ from evaluation_fixtures import Events, words
 from lm_eval.api.instance import Instance
 from random_models import HIDDEN, ends
 from test_architectures import facts, logits, plain
+from test_qlora import act as train
 from tiny_model import act
 from transformers import AutoModelForCausalLM, FalconMambaConfig, Mamba2Config, MambaConfig
 
@@ -193,3 +194,16 @@ def test_methods_take_the_linear_layers_and_leave_the_state(
 def test_a_cache_is_not_cut_where_there_is_none(name: str, tmp_path: Path) -> None:
     with pytest.raises(CallFailure, match="it has no attention and so no KV cache"):
         act(tmp_path / "out", "snapkv", {"budget": 64, "window": 8}, written(name), "kv_cache")
+
+
+def test_weights_are_trained_and_no_factors_beside_them(tmp_path: Path) -> None:
+    asked = {"steps": 20, "tokens": 32, "held_out": 2, "lr": 1e-3}
+    trained = train(tmp_path / "full", "full", written("mamba"), **asked)
+    assert any(note.startswith("Full fine-tuning took") for note in trained["notes"])
+    before, after = read(written("mamba")), read(tmp_path / "full")
+    for own in ("norm.weight", "mixer.in_proj.weight", "mixer.x_proj.weight", *STAYS):
+        for name in (one for one in after.floats if one.endswith(own)):
+            moved = (after.floats[name] != before.floats[name]).any()
+            assert moved == (own not in STAYS), name
+    with pytest.raises(CallFailure, match="peft takes no out_proj of mamba"):
+        train(tmp_path / "lora", "lora", written("mamba"), steps=20, tokens=32, held_out=2)

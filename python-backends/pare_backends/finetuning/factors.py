@@ -10,6 +10,7 @@ import numpy as np
 
 from pare_backends.checkpoint import BitmaskTensor, Checkpoint
 from pare_backends.checkpoint.adapter import Adapter
+from pare_backends.checkpoint.reading_on import keeps_state_alone
 from pare_backends.failures import CallFailure
 from pare_backends.methods.context import Context
 from pare_backends.pruning.unstructured import ZEROS_OF_PRUNING
@@ -76,12 +77,19 @@ def wrap(
 ) -> Any:
     """The model with peft's layers around these ones; only the factors are trained.
 
-    raises: CallFailure "invalid" where a layer is narrower than the rank
+    raises: CallFailure "invalid" where a layer is narrower than the rank, or peft takes it not
     """
     import torch
     from peft import LoraConfig, get_peft_model
 
     modules = [context.layout.modules[layer] for layer in layers]
+    if keeps_state_alone(model):
+        raise CallFailure(
+            "invalid",
+            f"Cannot train factors beside {layers[-1]}: peft takes no out_proj of"
+            f" {model.config.model_type}, which fused kernels read without calling it",
+            hint="Take full, which trains the weights themselves",
+        )
     for layer, module in zip(layers, modules, strict=True):
         width = min(model.get_submodule(module).weight.shape)
         if rank > width:
