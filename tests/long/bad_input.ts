@@ -140,7 +140,8 @@ Deno.test("a directory that is no sound checkpoint is refused, and so is its own
     const custom = join(folder, "custom");
     await mkdir(custom);
     const auto_map = { AutoModelForCausalLM: "modeling_x.X" };
-    await writeFile(join(custom, "config.json"), JSON.stringify({ ...config, auto_map }));
+    const own = { ...config, architectures: ["OwnForCausalLM"], auto_map };
+    await writeFile(join(custom, "config.json"), JSON.stringify(own));
     await refused(run(custom, "tiny"), /trust-remote-code/);
     await refused(run("no-such-owner/no-such-model", "tiny"), /no-such-owner\/no-such-model/);
   } finally {

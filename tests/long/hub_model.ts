@@ -89,7 +89,9 @@ Deno.test("a model of the hub that cannot be had is refused in one sentence", as
     "forest/gated": { files, gated_for: [TOKEN] },
     "forest/huge": { files, claimed_parameters: 7e12, claimed_bytes: 4000 },
     "forest/wide": { files, claimed_bytes: 9e17 },
-    "forest/own-code": { files: withConfig(files, { auto_map: { AutoModel: "m.X" } }) },
+    "forest/own-code": {
+      files: withConfig(files, { architectures: ["OwnLM"], auto_map: { AutoModel: "m.X" } }),
+    },
     "forest/pickled": {
       files: { "config.json": files["config.json"]!, "x.bin": new Uint8Array(9) },
     },

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 from safetensors.numpy import load_file, save_file
-from tiny_model import tiny_copy, tiny_dir
+from tiny_model import act, tiny_copy, tiny_dir
 
 from pare_backends import memory_check as limits
 from pare_backends.calls.import_model import ImportModelRequest, run
+from pare_backends.checkpoint import load_dequantized
 from pare_backends.failures import CallFailure
 from pare_backends.models.sources import TINY_VARIABLE
 from pare_backends.models.tiny_text import facts, items, sentences
@@ -192,9 +193,30 @@ def test_pickled_weights_are_refused_with_the_way_out(tmp_path: Path) -> None:
     assert "save_pretrained" in (failure.hint or "")
 
 
-def test_own_code_needs_trust(tmp_path: Path) -> None:
-    copy = tiny_copy(tmp_path / "code", auto_map={"AutoModelForCausalLM": "modeling.Own"})
+@pytest.mark.parametrize("named", [["OwnForCausalLM"], [], None, "LlamaForCausalLM"])
+def test_own_code_needs_trust(tmp_path: Path, named: object) -> None:
+    auto_map = {"AutoModelForCausalLM": "modeling.Own"}
+    copy = tiny_copy(tmp_path / "code", auto_map=auto_map, architectures=named)
     assert "--trust-remote-code" in (refused(copy, tmp_path / "out").hint or "")
+
+
+def test_code_from_before_transformers_had_the_class_is_left_alone(tmp_path: Path) -> None:
+    """As Phi-3's, DeepSeek V2's and Falcon's files name it to this day."""
+    auto_map = {
+        "AutoConfig": "configuration_llama.LlamaConfig",
+        "AutoModelForCausalLM": "modeling_llama.LlamaForCausalLM",
+    }
+    copy = tiny_copy(tmp_path / "code", auto_map=auto_map)
+    for name in ("configuration_llama.py", "modeling_llama.py"):
+        (copy / name).write_text("raise RuntimeError('it ran')\n")
+    found = imported(copy, tmp_path / "out")
+    assert not found["custom_code"]
+    assert "(auto_map in config.json) is not run: transformers has Llama" in found["notes"][0]
+    act(tmp_path / "made", "rtn", {"group_size": 32}, parent=copy)
+    assert "auto_map" not in json.loads((tmp_path / "made" / "config.json").read_text())
+    assert not list((tmp_path / "made").glob("*.py"))
+    own, _ = load_dequantized(tmp_path / "made")
+    assert type(own).__module__.startswith("transformers.models.llama")
 
 
 def test_a_checkpoint_that_says_of_itself_what_its_tensors_are_not_is_refused(

@@ -21,6 +21,7 @@ from pare_backends.checkpoint.forms import (
     read_forms,
 )
 from pare_backends.checkpoint.forms.floats import BFLOAT16, kept, read_back
+from pare_backends.checkpoint.own_code import runs_code
 from pare_backends.checkpoint.own_files import own_file
 from pare_backends.checkpoint.setting import read_setting
 from pare_backends.checkpoint.stored import Entry, StoredTensors, file_entries
@@ -244,7 +245,7 @@ def brings_code(root: Path, config: Mapping[str, Any]) -> bool:
         told = json.loads(own_file(root, path).read_text()) if os.path.lexists(path) else {}
     except (ValueError, RecursionError):
         told = {}
-    return any(isinstance(one, dict) and bool(one.get("auto_map")) for one in (config, told))
+    return runs_code(config) or (isinstance(told, dict) and bool(told.get("auto_map")))
 
 
 def read(directory: str | Path) -> Checkpoint:
@@ -275,6 +276,8 @@ def read(directory: str | Path) -> Checkpoint:
     companions = tuple(own_file(root, path) for path in beside)
     plain = {key: value for key, value in config.items() if key not in (*CONFIG_KEYS, TORCH_DTYPE)}
     plain["dtype"] = kept_dtype(config, entries)
+    if not runs_code(config):
+        plain.pop("auto_map", None)
     return Checkpoint(plain, companions, tensors, floats, read_adapter(root))
 
 

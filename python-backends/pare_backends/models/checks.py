@@ -14,6 +14,7 @@ import numpy as np
 from pare_backends.checkpoint.adapter import FOLDER
 from pare_backends.checkpoint.files import INDEX, SINGLE, shard_names, tensor_entries, weight_files
 from pare_backends.checkpoint.forms import own_forms
+from pare_backends.checkpoint.own_code import needs_code
 from pare_backends.checkpoint.stored import Entry, check_dtype
 from pare_backends.failures import CallFailure, one_line
 from pare_backends.progress import Report
@@ -67,11 +68,12 @@ def read_config(directory: Path) -> dict[str, Any]:
 def check_config(
     source: Path | str, config: dict[str, Any], trust_remote_code: bool, packed: bool = False
 ) -> None:
-    """Raises for a checkpoint's own code and, unless it may be packed, for one that is compressed.
+    """Raises where a checkpoint needs code of its own and, unless it may be packed, where it is
+    compressed.
 
     source: the directory, or the name on the hub, as the sentence calls it
     """
-    if config.get("auto_map") and not trust_remote_code:
+    if needs_code(config) and not trust_remote_code:
         raise CallFailure(
             "bad_input",
             f"Cannot use {source}: it carries its own Python code (auto_map in config.json),"

@@ -13,6 +13,7 @@ import numpy as np
 from pare_backends.checkpoint.empty_model import context_length, empty_model, load_config
 from pare_backends.checkpoint.files import Checkpoint
 from pare_backends.checkpoint.generation_settings import settings_notes
+from pare_backends.checkpoint.own_code import code_notes, runs_code
 from pare_backends.checkpoint.stored import Entry, StoredTensors
 from pare_backends.checkpoint.whole_cache import why_whole, with_layer_types
 from pare_backends.failures import CallFailure, one_line
@@ -135,7 +136,12 @@ def model_facts(
         "original_bytes": sum({e.path: e.path.stat().st_size for e in entries.values()}.values()),
         "grid": detect_grid(layout.linear, weight, columns),
         "chat_template": bool(getattr(tokenizer, "chat_template", None)),
-        "notes": [*files_notes(directory), *unread, *settings_notes(directory)],
+        "notes": [
+            *files_notes(directory),
+            *unread,
+            *settings_notes(directory),
+            *code_notes(config),
+        ],
     }
 
 
@@ -207,5 +213,5 @@ def own_facts(
         "unpackable": layout.problems[0] if layout.problems else None,
         "special_linear": min(layout.transposed | layout.own_forward, default=None),
         "whole_cache": why_whole(with_layer_types(full)),
-        "custom_code": bool(config.get("auto_map")),
+        "custom_code": runs_code(config),
     }

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pare_backends.checkpoint.own_code import runs_code
 from pare_backends.failures import CallFailure
 from pare_backends.progress import Report
 from pare_backends.runtimes.openvino.graph_directory import GRAPH_FILE, WEIGHTS_FILE
@@ -110,12 +111,13 @@ def _read_config(model_dir: Path) -> dict[str, Any]:
         raise CallFailure(
             "bad_input", f"Cannot export {model_dir} as a graph: its config.json is not readable"
         ) from error
-    if "auto_map" in config:
+    if runs_code(config):
         raise CallFailure(
             "invalid",
             f"Cannot export {model_dir} as a graph: the model brings its own code",
             "measure it in the runtime transformers",
         )
+    config.pop("auto_map", None)
     config.pop("quantization_config", None)
     for name in ("dtype", "torch_dtype"):
         if name in config:

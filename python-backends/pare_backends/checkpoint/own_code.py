@@ -1,0 +1,44 @@
+"""Whether a checkpoint needs the Python code that it names (auto_map).
+
+Many models on the hub keep the code of the days before transformers had a class for them (Phi-3,
+DeepSeek V2, Falcon). transformers takes its own class of the same name unless it is told to trust
+that code, and nothing of it runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pare_backends.checkpoint.empty_model import trusts_remote_code
+
+
+def has_own_class(config: Mapping[str, Any]) -> bool:
+    """Whether transformers itself has the very class that a configuration names."""
+    try:
+        from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
+    except ImportError:  # of an environment that only runs files
+        return False
+    named = MODEL_FOR_CAUSAL_LM_MAPPING_NAMES.get(str(config.get("model_type")))
+    said = config.get("architectures")
+    return named is not None and isinstance(said, list) and said[:1] == [named]
+
+
+def needs_code(config: Mapping[str, Any]) -> bool:
+    """Whether no class of transformers' is the model's. config: of config.json"""
+    return bool(config.get("auto_map")) and not has_own_class(config)
+
+
+def runs_code(config: Mapping[str, Any]) -> bool:
+    """Whether the model is made by Python files beside it."""
+    return bool(config.get("auto_map")) and (trusts_remote_code() or needs_code(config))
+
+
+def code_notes(config: Mapping[str, Any]) -> list[str]:
+    """That code which it brings is left alone; in words."""
+    if not config.get("auto_map") or runs_code(config):
+        return []
+    return [
+        "The Python code that it brings (auto_map in config.json) is not run:"
+        f" transformers has {config['architectures'][0]} itself"
+    ]
