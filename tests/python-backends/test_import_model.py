@@ -200,6 +200,17 @@ def test_own_code_needs_trust(tmp_path: Path, named: object) -> None:
     assert "--trust-remote-code" in (refused(copy, tmp_path / "out").hint or "")
 
 
+def test_a_tokenizer_made_by_code_needs_trust(tmp_path: Path) -> None:
+    copy = tiny_copy(tmp_path / "code")
+    told = json.loads((copy / "tokenizer_config.json").read_text())
+    told |= {"tokenizer_class": "Own", "auto_map": {"AutoTokenizer": ["tokenization.Own", None]}}
+    (copy / "tokenizer_config.json").write_text(json.dumps(told))
+    (copy / "tokenization.py").write_text("raise RuntimeError('it ran')\n")
+    failure = refused(copy, tmp_path / "out")
+    assert "its tokenizer is made by its own Python code" in failure.message
+    assert "--trust-remote-code" in (failure.hint or "")
+
+
 def test_code_from_before_transformers_had_the_class_is_left_alone(tmp_path: Path) -> None:
     """As Phi-3's, DeepSeek V2's and Falcon's files name it to this day."""
     auto_map = {

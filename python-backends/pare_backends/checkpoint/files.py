@@ -21,7 +21,7 @@ from pare_backends.checkpoint.forms import (
     read_forms,
 )
 from pare_backends.checkpoint.forms.floats import BFLOAT16, kept, read_back
-from pare_backends.checkpoint.own_code import runs_code
+from pare_backends.checkpoint.own_code import runs_code, tokenizer_names_code
 from pare_backends.checkpoint.own_files import own_file
 from pare_backends.checkpoint.setting import read_setting
 from pare_backends.checkpoint.stored import Entry, StoredTensors, file_entries
@@ -240,12 +240,7 @@ def tensor_entries(paths: Iterable[Path]) -> dict[str, Entry]:
 
 def brings_code(root: Path, config: Mapping[str, Any]) -> bool:
     """Whether the model or its tokenizer is made by Python files beside it."""
-    path = root / "tokenizer_config.json"
-    try:
-        told = json.loads(own_file(root, path).read_text()) if os.path.lexists(path) else {}
-    except (ValueError, RecursionError):
-        told = {}
-    return runs_code(config) or (isinstance(told, dict) and bool(told.get("auto_map")))
+    return runs_code(config) or tokenizer_names_code(root)
 
 
 def read(directory: str | Path) -> Checkpoint:

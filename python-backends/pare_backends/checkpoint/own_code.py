@@ -7,10 +7,14 @@ that code, and nothing of it runs.
 
 from __future__ import annotations
 
+import json
+import os
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from pare_backends.checkpoint.empty_model import trusts_remote_code
+from pare_backends.checkpoint.own_files import own_file
 
 
 def has_own_class(config: Mapping[str, Any]) -> bool:
@@ -32,6 +36,16 @@ def needs_code(config: Mapping[str, Any]) -> bool:
 def runs_code(config: Mapping[str, Any]) -> bool:
     """Whether the model is made by Python files beside it."""
     return bool(config.get("auto_map")) and (trusts_remote_code() or needs_code(config))
+
+
+def tokenizer_names_code(root: Path) -> bool:
+    """Whether a checkpoint's tokenizer may be made by Python files beside it."""
+    path = root / "tokenizer_config.json"
+    try:
+        told = json.loads(own_file(root, path).read_text()) if os.path.lexists(path) else {}
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(told, dict) and bool(told.get("auto_map"))
 
 
 def code_notes(config: Mapping[str, Any]) -> list[str]:
