@@ -140,6 +140,33 @@ def test_a_window_is_exact_up_to_its_tokens_and_the_file_reads_no_more(
         assert file.fields[f"{kind}.context_length"].contents() == window
 
 
+GOES_BACK = """
+import sys
+import numpy as np
+from pare_backends.runtimes.llama_cpp.decoder import STRICT, LlamaCppDecoder
+from pare_backends.runtimes.llama_cpp.scorer import SequenceScorer
+scores = SequenceScorer(LlamaCppDecoder(sys.argv[1], 2, params=STRICT))
+text = np.random.default_rng(3).integers(0, 320, 40)
+other = np.append(text[:25], 7)
+for asked in (text[:30], other, text, text[:39], text):
+    alone = SequenceScorer(LlamaCppDecoder(sys.argv[1], 2, params=STRICT)).logits(asked, 1)
+    print(float(np.abs(scores.logits(asked, 1) - alone).max()))
+"""
+
+
+@pytest.mark.parametrize(
+    "architecture", ["MambaForCausalLM", "JambaForCausalLM", "Qwen3NextForCausalLM"]
+)
+def test_texts_that_begin_alike_are_read_where_a_state_cannot_go_back(architecture: str) -> None:
+    directory = written(four_bit_model(architecture))[0]
+    told = subprocess.run(
+        [interpreter(), "-c", GOES_BACK, str(directory)],
+        capture_output=True, text=True, check=True, env=worker_environment(),
+    )  # fmt: skip
+    differences = [float(line) for line in told.stdout.split()]
+    assert len(differences) == 5 and max(differences) < 1e-4, differences
+
+
 def test_floats_run_as_float16() -> None:
     found = proof(random_llama(0), logits_path(random_llama(0)))
     assert found["strict_kl"] <= 1e-6 and found["default_kl"] <= 1e-4

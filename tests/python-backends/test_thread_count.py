@@ -57,8 +57,8 @@ class StandIn:
     def compute_with(self, threads: int) -> None:
         self.taken.append(threads)
 
-    def keep(self, length: int) -> None:
-        pass
+    def keep(self, length: int) -> int:
+        return length
 
     def append(self, tokens: np.ndarray, wanted: int) -> np.ndarray:
         self.clock += 0.002 * self.taken[-1]

@@ -102,11 +102,17 @@ class LlamaCppDecoder:
         """What the keys and values so far take."""
         return int(api.llama_state_seq_get_size(self._context, 0))
 
-    def keep(self, length: int) -> None:
-        """Forgets the sequence but for its first tokens."""
-        if not api.llama_memory_seq_rm(api.llama_get_memory(self._context), 0, length, -1):
-            raise CallFailure("crash", f"Cannot go back to {length} tokens in llama.cpp")
-        self._length = length
+    def keep(self, length: int) -> int:
+        """Forgets the sequence but for its first tokens, and all of it where a layer holds a state,
+        from which no token can be taken out.
+
+        returns: how many tokens are left
+        """
+        if api.llama_memory_seq_rm(api.llama_get_memory(self._context), 0, length, -1):
+            self._length = length
+        else:
+            self.reset()
+        return self._length
 
     def step(self, tokens: np.ndarray) -> np.ndarray:
         """Appends tokens, at most `BATCH_TOKENS`; the last one's logits.

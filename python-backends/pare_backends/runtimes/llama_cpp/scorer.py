@@ -40,7 +40,7 @@ class SequenceScorer:
         if len(tokens) > self._decoder.context_tokens:
             self._decoder.make_context(1 << (len(tokens) - 1).bit_length())
             shared = 0
-        self._decoder.keep(shared)
+        shared = self._decoder.keep(shared)
         new = tokens[shared:]
         count = self._alone if len(new) == 1 else self._together
         threads = count.choose()
