@@ -103,6 +103,9 @@ export const ModelFacts = z.strictObject({
   whole_cache: z.string().nullable().optional().describe(
     "why no layer's keys and values can be kept in part; null: some can",
   ),
+  no_gguf: z.string().nullable().optional().describe(
+    "why its config.json allows no GGUF file, though its architecture has one; null: nothing is against it",
+  ),
   chat_template: z.boolean(),
   custom_code: z.boolean(),
   notes: z.array(z.string()).optional().describe(

@@ -87,7 +87,10 @@ export const WRITTEN = [
 
 /** Whether a GGUF file of the model is written. */
 export function isWritten({ model }: Facts): Support {
-  if (!model.custom_code && WRITTEN.includes(model.architecture)) return { ok: true };
+  if (!model.custom_code && WRITTEN.includes(model.architecture)) {
+    const { no_gguf = null } = model;
+    return no_gguf === null ? { ok: true } : { ok: false, reason: no_gguf };
+  }
   const found = model.custom_code ? "brings its own code" : `is ${model.architecture}`;
   return {
     ok: false,

@@ -236,6 +236,13 @@ Deno.test("llama.cpp says why it does not fit: a GPU, own code, an architecture"
   assert.match(reason(gpt2, llama) ?? "", /written of LlamaForCausalLM, .*is OPTForCausalLM/);
 });
 
+Deno.test("llama.cpp is no runtime of a model whose config allows no GGUF file", () => {
+  const no_gguf = "no GGUF file of it is written: its n_groups is 2";
+  const other = { ...facts, model: { ...facts.model, no_gguf } };
+  assert.deepEqual(llama.supports(other), { ok: false, reason: no_gguf });
+  assert.ok(llama.supports({ ...facts, model: { ...facts.model, no_gguf: null } }).ok);
+});
+
 Deno.test("llama.cpp holds integers in blocks of 32, and says what it cannot hold", () => {
   for (const bits of [2, 3, 4]) {
     for (const symmetric of [true, false]) {

@@ -329,3 +329,17 @@ def test_a_stored_head_beside_a_tied_embedding_is_counted_once(tmp_path: Path) -
     once, twice = imported(tiny_dir(), tmp_path / "a"), imported(copy, tmp_path / "b")
     assert once["parameters"] == twice["parameters"]
     assert json.dumps(once["linear_shapes"]) == json.dumps(twice["linear_shapes"])
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({}, None),
+        ({"hidden_act": "relu"}, "no GGUF file of it is written: its hidden_act is relu, llama"),
+    ],
+)
+def test_what_no_gguf_file_holds_is_known_at_once(
+    tmp_path: Path, fields: dict[str, Any], said: str | None
+) -> None:
+    found = imported(tiny_copy(tmp_path / "m", **fields), tmp_path / "out")["no_gguf"]
+    assert found is None if said is None else said in found

@@ -16,6 +16,7 @@ from pare_backends.models.checks import check_adapter, check_config, read_config
 from pare_backends.models.size_checks import check_sizes
 from pare_backends.models.sources import find_source
 from pare_backends.progress import Report
+from pare_backends.runtimes.unwritten import why_no_gguf
 
 
 @dataclass(frozen=True)
@@ -51,6 +52,7 @@ def run(request: ImportModelRequest, report: Report) -> dict[str, Any]:
             check_tokenizers(directory, Path(request.tokenizer_dir))
         check_memory(request.model_name, values(entries) * FLOAT_BYTES)
         facts = model_facts(directory, config, entries, report)
+    facts["no_gguf"] = why_no_gguf(config)
     facts["model_name"] = request.model_name
     facts["source"] = source.kind
     facts["path"] = str(directory)
