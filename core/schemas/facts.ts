@@ -139,6 +139,7 @@ export const OwnFacts = ModelFacts.omit({
   dtype: true,
   original_bytes: true,
   grid: true,
+  no_gguf: true,
   chat_template: true,
   notes: true,
   layer_caches: true,

@@ -19,7 +19,7 @@ from pare_backends.progress import silent_report
 
 OF_THE_BASELINE = {
     "model_name", "source", "path", "revision", "dtype", "original_bytes", "grid", "chat_template",
-    "notes",
+    "notes", "no_gguf",
 }  # fmt: skip
 ARCHITECTURES = ("gpt2", "llama", "mixtral", "opt", "qwen2", "qwen3")
 
