@@ -49,7 +49,8 @@ function readWhole(option: string, text: string, least: number): number {
 /** Of a shorter run more would go to opening walks than to their points. */
 const SIDE_BY_SIDE_MS = 600_000;
 
-function readJobs({ jobs, budget, loop }: Options): number {
+function readJobs({ jobs, budget, loop, "until-failure": until_failure }: Options): number {
+  if (until_failure === true) return 1; // the first failure of all, which one process knows
   if (jobs !== undefined) return readWhole("jobs", jobs, 1);
   const long = readBudget(budget ?? BUDGET) >= SIDE_BY_SIDE_MS && loop?.length !== 1;
   return long ? availableParallelism() : 1;
@@ -93,17 +94,15 @@ function end(
 async function walkAtOnce(loops: readonly Loop[], jobs: number, options: Options) {
   const path = options.state ?? STATE;
   const states = options.fresh === true ? new Map<string, LoopState>() : readStates(path);
-  let found = 0;
-  const tell = (line: string) => {
-    if (line.startsWith("FAILED ")) found++;
-    console.log(line);
-  };
+  const found = () => states.values().reduce((sum, state) => sum + state.found, 0);
+  const before = found();
   const budget_ms = readBudget(options.budget ?? BUDGET);
   const seed = readWhole("seed", options.seed ?? "1", 0);
+  const tell = (line: string) => console.log(line);
   const walks = new SideBySide({ loops, jobs, budget_ms, seed, path, states, tell });
   globalThis.addEventListener("unload", () => walks.keep());
   const seconds = await walks.walk();
-  return end(loops, states, found, seconds);
+  return end(loops, states, found() - before, seconds);
 }
 
 async function walk(loops: readonly Loop[], options: Options): Promise<number> {

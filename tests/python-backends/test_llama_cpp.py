@@ -244,6 +244,7 @@ STAYS = """
 import os, sys
 import numpy as np
 from pare_backends.runtimes.llama_cpp.decoder import LlamaCppDecoder
+from pare_backends.runtimes.llama_cpp.library import processor
 threads = lambda: set(os.listdir("/proc/self/task"))
 before = threads()
 first = LlamaCppDecoder(sys.argv[1], 3, polls=True)
@@ -254,7 +255,7 @@ first.make_context(64)
 first.step(np.array([0]))
 other = LlamaCppDecoder(sys.argv[1], 3, polls=True)
 other.step(np.array([0]))
-print(len(begun), begun == threads() - before)
+print(processor, len(begun), begun == threads() - before)
 """
 
 
@@ -263,7 +264,10 @@ def test_threads_stay_from_token_to_token_and_serve_every_context() -> None:
         [interpreter(), "-c", STAYS, str(written(artifact(4, 32, True, 8))[0])],
         capture_output=True, text=True, check=True, env=worker_environment(),
     )  # fmt: skip
-    assert told.stdout.split() == ["2", "True"]
+    processor, *found = told.stdout.split()
+    if processor == "None":
+        pytest.skip("llama.cpp was compiled here: OpenMP may keep its threads")
+    assert found == ["2", "True"]
 
 
 def own_tokenizer(directory: Path) -> list[tuple[str, list[int]]]:

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from pare_backends.checkpoint.adapter import FOLDER
-from pare_backends.checkpoint.empty_model import trusts_remote_code
 from pare_backends.checkpoint.files import INDEX, SINGLE, shard_names, tensor_entries, weight_files
 from pare_backends.checkpoint.forms import own_forms
 from pare_backends.checkpoint.own_code import needs_code, tokenizer_names_code
@@ -248,7 +247,7 @@ def check_tokenizer(directory: Path) -> Any:
         return load_tokenizer(directory)
     except Exception as error:
         # transformers and tokenizers raise a dozen types for a missing or damaged tokenizer.
-        if tokenizer_names_code(directory) and not trusts_remote_code():
+        if tokenizer_names_code(directory) and "trust_remote_code" in str(error):
             raise CallFailure(
                 "bad_input",
                 f"Cannot use {directory}: its tokenizer is made by its own Python code (auto_map in"

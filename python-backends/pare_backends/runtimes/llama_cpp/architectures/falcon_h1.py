@@ -89,11 +89,7 @@ FALCON_H1 = {
     "FalconH1ForCausalLM": Architecture(
         MODEL_ARCH.FALCON_H1,
         ropes=("default", "linear"),
-        values={
-            ".A_log": hybrid.decay,
-            "mamba.D": hybrid.column,
-            "mamba.norm.weight": hybrid.by_groups,
-        },
+        values=hybrid.of_state("mamba"),
         factors=factors,
         write_keys=state_keys,
         why_not=falcon_why_not,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from gguf import MODEL_ARCH, GGUFWriter
@@ -29,6 +30,11 @@ def column(values: ndarray, config: Config) -> ndarray:
 
 def by_groups(values: ndarray, config: Config) -> ndarray:
     return values.reshape(int(config.get("n_groups") or config.get("mamba_n_groups") or 1), -1)
+
+
+def of_state(layer: str) -> dict[str, Callable[[ndarray, Config], ndarray]]:
+    """What a state's tensors become, by endings. layer: what a block calls it, mamba or mixer"""
+    return {".A_log": decay, f"{layer}.D": column, f"{layer}.norm.weight": by_groups}
 
 
 def has_states(config: Config) -> bool:
@@ -104,7 +110,7 @@ HYBRID = replace(
     GRANITE_MOE,
     kind=MODEL_ARCH.GRANITE_HYBRID,
     width=shared_width,
-    values={".A_log": decay, "mamba.D": column, "mamba.norm.weight": by_groups},
+    values=of_state("mamba"),
     write_keys=hybrid_keys,
     why_not=hybrid_why_not,
 )
@@ -178,7 +184,7 @@ NEMOTRON = Architecture(
     settings=one_of_each,
     width=mlp_widths,
     renamed={"mixer.experts.": "mlp.experts."},
-    values={".A_log": decay, "mixer.D": column, "mixer.norm.weight": by_groups},
+    values=of_state("mixer"),
     write_keys=nemotron_keys,
     why_not=nemotron_why_not,
 )

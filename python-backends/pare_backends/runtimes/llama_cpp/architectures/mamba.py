@@ -108,11 +108,7 @@ MAMBAS = {
     "Mamba2ForCausalLM": replace(
         MAMBA,
         kind=MODEL_ARCH.MAMBA2,
-        values={
-            ".A_log": hybrid.decay,
-            "mixer.D": hybrid.column,
-            "mixer.norm.weight": hybrid.by_groups,
-        },
+        values=hybrid.of_state("mixer"),
         write_keys=mamba2_keys,
         why_not=mamba2_why_not,
     ),
