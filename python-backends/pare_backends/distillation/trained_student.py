@@ -11,7 +11,7 @@ from pare_backends.distillation.teacher import teacher_dir
 from pare_backends.failures import CallFailure
 from pare_backends.finetuning.factors import (
     adapter_of,
-    check_trainable,
+    check_adaptable,
     keep_zeros,
     kept_weights,
     tuned_weights,
@@ -69,7 +69,7 @@ def check(checkpoint: Checkpoint, params: StudentKnobs, context: Context) -> Non
     if params.student_weights == ALL:
         check_floats(checkpoint, context)
     else:
-        check_trainable(checkpoint, context, merge=params.student_weights == FACTORS)
+        check_adaptable(checkpoint, context, merge=params.student_weights == FACTORS)
     check_tokenizers(context.parent_dir, teacher_dir(context))
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from pare_backends.checkpoint import BitmaskTensor, Checkpoint
 from pare_backends.checkpoint.adapter import Adapter
-from pare_backends.checkpoint.reading_on import keeps_state_alone
+from pare_backends.checkpoint.reading_on import STATE_ALONE
 from pare_backends.failures import CallFailure
 from pare_backends.methods.context import Context
 from pare_backends.pruning.unstructured import ZEROS_OF_PRUNING
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     import torch
 
 PREFIX = "base_model.model."
+OUT_PROJ_IS_READ = STATE_ALONE | {"falcon_h1", "nemotron_h"}
+"""model_type of what peft takes no out_proj of (peft 0.21, tuners_utils.py)."""
 
 
 def check_trainable(
@@ -38,6 +40,25 @@ def check_trainable(
         raise CallFailure("invalid", f"Cannot train this model's linear layers: {why}")
     if merge:
         checkpoint.check_replaceable(layout.linear)
+
+
+def check_adaptable(
+    checkpoint: Checkpoint, context: Context, merge: bool, targets: str = "all"
+) -> None:
+    """As `check_trainable`, for factors that peft is to read: it refuses some layers in words of
+    its own"""
+    check_trainable(checkpoint, context, merge, targets)
+    kind = str(checkpoint.config.get("model_type"))
+    read = [name for name in context.layout.linear if name.rsplit(".", 1)[-1] == "out_proj"]
+    if kind not in OUT_PROJ_IS_READ or not read or targets == "attention":
+        return
+    attends = "" if kind in STATE_ALONE else ", or train the attention alone by lora (targets)"
+    raise CallFailure(
+        "invalid",
+        f"Cannot put factors beside {read[0]}: peft takes no out_proj of {kind}, which fused"
+        " kernels read without calling it",
+        hint=f"Take full, which trains the weights themselves{attends}",
+    )
 
 
 def chosen_layers(model: Any, targets: str, context: Context) -> tuple[str, ...]:
@@ -77,19 +98,12 @@ def wrap(
 ) -> Any:
     """The model with peft's layers around these ones; only the factors are trained.
 
-    raises: CallFailure "invalid" where a layer is narrower than the rank, or peft takes it not
+    raises: CallFailure "invalid" where a layer is narrower than the rank
     """
     import torch
     from peft import LoraConfig, get_peft_model
 
     modules = [context.layout.modules[layer] for layer in layers]
-    if keeps_state_alone(model):
-        raise CallFailure(
-            "invalid",
-            f"Cannot train factors beside {layers[-1]}: peft takes no out_proj of"
-            f" {model.config.model_type}, which fused kernels read without calling it",
-            hint="Take full, which trains the weights themselves",
-        )
     for layer, module in zip(layers, modules, strict=True):
         width = min(model.get_submodule(module).weight.shape)
         if rank > width:

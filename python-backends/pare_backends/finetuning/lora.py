@@ -10,7 +10,7 @@ from pare_backends.checkpoint import Checkpoint
 from pare_backends.failures import CallFailure
 from pare_backends.finetuning.factors import (
     adapter_of,
-    check_trainable,
+    check_adaptable,
     chosen_layers,
     keep_zeros,
     kept_weights,
@@ -61,4 +61,4 @@ def check(checkpoint: Checkpoint, params: Params, context: Context) -> None:
             "Cannot keep DoRA as an adapter: its magnitudes scale the weights that it lies beside",
             hint="Set merge, or leave dora out",
         )
-    check_trainable(checkpoint, context, params.merge, params.targets)
+    check_adaptable(checkpoint, context, params.merge, params.targets)

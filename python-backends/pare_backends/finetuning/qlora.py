@@ -10,7 +10,7 @@ from pare_backends.checkpoint import Checkpoint
 from pare_backends.failures import CallFailure
 from pare_backends.finetuning.factors import (
     adapter_of,
-    check_trainable,
+    check_adaptable,
     kept_weights,
     tuned_weights,
     with_weights,
@@ -36,7 +36,7 @@ def apply(checkpoint: Checkpoint, params: Params, context: Context) -> Checkpoin
     """The checkpoint with the trained factors in its float weights, or beside them."""
     from pare_backends.finetuning.nf4 import hold_in_nf4
 
-    check_trainable(checkpoint, context, params.merge)
+    check_adaptable(checkpoint, context, params.merge)
     layers = context.layout.linear
     if context.layout.transposed or context.layout.own_forward:
         name = min(context.layout.transposed | context.layout.own_forward)

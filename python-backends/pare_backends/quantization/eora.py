@@ -16,7 +16,7 @@ from pare_backends.checkpoint import Checkpoint, read
 from pare_backends.checkpoint.adapter import Adapter
 from pare_backends.device import on_device
 from pare_backends.failures import CallFailure
-from pare_backends.finetuning.factors import PREFIX, check_trainable, checked, target_modules
+from pare_backends.finetuning.factors import PREFIX, check_adaptable, checked, target_modules
 from pare_backends.knobs import declared_knobs
 from pare_backends.methods.context import Context
 from pare_backends.pruning.block_pass import Block, BlockPass, Inputs
@@ -35,7 +35,7 @@ class Params:
 def apply(checkpoint: Checkpoint, params: Params, context: Context) -> Checkpoint:
     """The checkpoint as it is, with factors beside its linear layers; each block's are found on the
     outputs of those that are corrected already."""
-    check_trainable(checkpoint, context, merge=False)
+    check_adaptable(checkpoint, context, merge=False)
     reference = reference_of(checkpoint, context)
     check_rank(reference, params.rank, context)
     windows = context.calibration(params.samples)
