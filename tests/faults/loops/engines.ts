@@ -155,6 +155,7 @@ export const engines: Loop = {
         return await injecting(injected, async () => {
           const running = started.get(point.place) ?? point.place.start();
           started.set(point.place, running);
+          running.catch(() => started.delete(point.place)); // the next point starts it anew
           await hit(point, await running, folderIn(folder, `${n}`), seed);
         });
       },
