@@ -13,6 +13,7 @@ from transformers.utils.chat_template_utils import render_jinja_template
 
 from pare_backends.checkpoint import chat_template
 from pare_backends.checkpoint.chat_template import in_template
+from pare_backends.evaluation.chat_template import use_chat_template
 from pare_backends.evaluation.packed.language_model import PackedLM
 from pare_backends.evaluation.served.model import ServedLM
 from pare_backends.failures import CallFailure
@@ -39,6 +40,38 @@ class Templated:
 def test_a_template_is_filled_in() -> None:
     template = "{% for one in messages %}<{{ one.role }}>{{ one.content }}{% endfor %}"
     assert in_template(Templated(template), ASKED) == "<user>x"
+
+
+PARTS = (
+    "{% for one in messages %}<{{ one.role }}>{% for part in one.content %}"
+    "{% if part.type == 'text' %}{{ part.text }}{% endif %}{% endfor %}{% endfor %}"
+)
+"""As SmolVLM's: a plain message is read letter by letter, and none of them is a part."""
+
+
+@pytest.mark.parametrize(
+    "template", [PARTS, PARTS.replace("one.content %}", "one.content[0:9] %}")]
+)
+def test_a_template_that_takes_parts_alone_is_given_parts(template: str) -> None:
+    assert in_template(Templated(template), ASKED) == "<user>x"
+    packed: Any = object.__new__(PackedLM)
+    packed.tokenizer, packed.chat_template_args = Templated(template), {}
+    served: Any = object.__new__(ServedLM)
+    served._tokens = lambda: Templated(template)
+    for model in (packed, served):
+        assert model.apply_chat_template(ASKED) == "<user>x"
+
+
+def test_a_template_that_fails_on_plain_messages_is_given_parts() -> None:
+    needs = "{% for one in messages %}{{ one.content[0]['text'] + '!' }}{% endfor %}"
+    assert in_template(Templated(needs), ASKED) == "x!"
+
+
+def test_a_template_that_leaves_out_what_is_said_asks_no_benchmark() -> None:
+    tokenizer: Any = Templated("{% for one in messages %}<{{ one.role }}>{% endfor %}")
+    tokenizer.chat_template = "any"
+    with pytest.raises(CallFailure, match="it leaves out what a user says"):
+        use_chat_template(SimpleNamespace(), tokenizer)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

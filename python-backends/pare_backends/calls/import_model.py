@@ -11,6 +11,7 @@ from pare_backends.checkpoint.files import weight_files
 from pare_backends.checkpoint.own_files import check_directory
 from pare_backends.checkpoint.stored import Entry
 from pare_backends.elsewhere.baseline import make_baseline
+from pare_backends.elsewhere.decoded import is_packed
 from pare_backends.memory_check import FLOAT_BYTES, check_memory
 from pare_backends.models.checks import check_adapter, check_config, read_config, read_entries
 from pare_backends.models.size_checks import check_sizes
@@ -57,7 +58,9 @@ def run(request: ImportModelRequest, report: Report) -> dict[str, Any]:
     facts["source"] = source.kind
     facts["path"] = str(directory)
     facts["revision"] = source.revision
-    if source.kind != "demo" and source.path is not None and made is not None:
+    # Of a model's text part the bytes are its own: what is left out was never compared.
+    whole = source.path is not None and (not source.path.is_dir() or is_packed(source.path))
+    if source.kind != "demo" and source.path is not None and made is not None and whole:
         facts["original_bytes"] = sum(part.stat().st_size for part in weights_of(source.path))
     if made is not None:
         facts["dtype"], notes = made

@@ -21,19 +21,63 @@ _ONE = threading.Lock()
 """The bound on memory is the process's: one that ends must not take another's along."""
 
 
-def in_template(
-    tokenizer: Any, messages: Sequence[Mapping[str, str]], most_bytes: int = MOST_BYTES
-) -> str:
+Messages = Sequence[Mapping[str, Any]]
+
+
+def in_template(tokenizer: Any, messages: Messages, most_bytes: int = MOST_BYTES) -> str:
     """The prompt, ended where the answer begins; bounded as `within_bounds` is."""
 
-    def fill() -> str:
+    def fill(taken: Messages) -> str:
         return str(
-            tokenizer.apply_chat_template(
-                list(messages), tokenize=False, add_generation_prompt=True
-            )
+            tokenizer.apply_chat_template(list(taken), tokenize=False, add_generation_prompt=True)
         )
 
-    return within_bounds(tokenizer, fill, most_bytes)
+    return filled(tokenizer, fill, messages, most_bytes)
+
+
+def filled(
+    tokenizer: Any,
+    fill: Callable[[Messages], str],
+    messages: Messages,
+    most_bytes: int = IN_USE_BYTES,
+) -> str:
+    """What the template makes of the messages: of plain ones, or of lists of parts, each within
+    bounds. Models that also see may take parts alone, and leave the words of a plain message out
+    without a sound."""
+
+    def tried(taken: Messages) -> str:
+        return within_bounds(tokenizer, lambda: fill(taken), most_bytes)
+
+    try:
+        said = tried(messages)
+    except CallFailure as failure:
+        if isinstance(failure.__cause__, (MemoryError, TimeoutError)):
+            raise
+        parts = _or_none(tried, in_parts(messages))
+        if parts is None:
+            raise
+        return parts
+    if holds(said, messages):
+        return said
+    parts = _or_none(tried, in_parts(messages))
+    return parts if parts is not None and holds(parts, messages) else said
+
+
+def _or_none(tried: Callable[[Messages], str], messages: Messages) -> str | None:
+    try:
+        return tried(messages)
+    except CallFailure:
+        return None
+
+
+def in_parts(messages: Messages) -> Messages:
+    """The messages, each a list of one part."""
+    return [{**one, "content": [{"type": "text", "text": one["content"]}]} for one in messages]
+
+
+def holds(prompt: str, messages: Messages) -> bool:
+    """Whether all that was said stands in a prompt; templates may cut white space off."""
+    return all(str(one["content"]).strip() in prompt for one in messages)
 
 
 def within_bounds(tokenizer: Any, fill: Callable[[], str], most_bytes: int = IN_USE_BYTES) -> str:

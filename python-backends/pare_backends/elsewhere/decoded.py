@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 
-from pare_backends.checkpoint.files import COMPANIONS, write_tensors
 from pare_backends.checkpoint.forms import CONFIG_KEYS, StoredTensor
 from pare_backends.elsewhere.folder import open_folder, quantization
+from pare_backends.elsewhere.text_part import said_config, text_config
+from pare_backends.elsewhere.written import Converted, write_original
 from pare_backends.models.checks import QUANTIZATION_KEYS, read_config
 from pare_backends.progress import Report
 
@@ -21,7 +20,7 @@ def is_packed(directory: Path) -> bool:
     return quantization(directory, read_config(directory))[0] is not None
 
 
-def decode_folder(directory: Path, output: Path, report: Report) -> tuple[str, list[str]]:
+def decode_folder(directory: Path, output: Path, report: Report) -> Converted:
     """Writes the checkpoint in float32.
 
     returns: what its weights were, and what a user must know
@@ -37,13 +36,11 @@ def decode_folder(directory: Path, output: Path, report: Report) -> tuple[str, l
                 yield name, read.astype(np.float32) if read.dtype.kind == "f" else read
             report.progress("decode the weights", done, len(given.tensors), "tensors")
 
-    write_tensors(tensors(), output)
-    for name in COMPANIONS:
-        if (directory / name).is_file():
-            shutil.copyfile(directory / name, output / name)
     left_out = (*CONFIG_KEYS, *QUANTIZATION_KEYS, "torch_dtype")
     config = {k: v for k, v in read_config(directory).items() if k not in left_out}
-    (output / "config.json").write_text(json.dumps({**config, "dtype": "float32"}, indent=2) + "\n")
+    if text_config(directory) is not None:
+        config = said_config(given.config, given.tensors, "float32")
+    write_original(directory, output, tensors(), {**config, "dtype": "float32"})
     note = (
         f"Its weights are quantized already ({given.kind}) and were decoded to floats: what is"
         " compressed further is compared with those, and what the first quantizer cost is not told"

@@ -19,6 +19,7 @@ from pare_backends.elsewhere.given import Given, Held, refused
 from pare_backends.elsewhere.integers import compressed_layers, integer_layers
 from pare_backends.elsewhere.microscaled import has_microscaled, microscaled_layers
 from pare_backends.elsewhere.tables import float8_layers, four_bit_layers
+from pare_backends.elsewhere.text_part import text_config, with_text_part
 from pare_backends.failures import one_line
 from pare_backends.models.checks import (
     check_adapter,
@@ -70,7 +71,7 @@ def open_folder(directory: Path) -> Given:
         said = load_config(directory)
     except Exception as error:  # transformers checks every field, and raises what it likes
         raise refused(directory.name, f"its config.json is not read: {one_line(error)}") from error
-    return Given(
+    given = Given(
         kind=method or "floats",
         files=tuple(files),
         config=said,
@@ -79,6 +80,8 @@ def open_folder(directory: Path) -> Given:
         directory=directory,
         notes=tuple(notes),
     )
+    text = text_config(directory)
+    return given if text is None else with_text_part(given, text)
 
 
 def quantization(directory: Path, config: Mapping[str, Any]) -> tuple[str | None, dict[str, Any]]:

@@ -17,6 +17,7 @@ from pare_backends.elsewhere.baseline import make_baseline
 from pare_backends.elsewhere.decoded import is_packed
 from pare_backends.elsewhere.given import Unread, refused
 from pare_backends.elsewhere.opening import open_given
+from pare_backends.elsewhere.text_part import text_config
 from pare_backends.models.layout import layout_of
 from pare_backends.models.sources import find_source
 from pare_backends.progress import Report
@@ -37,7 +38,7 @@ def other_model(name: str, base: Path, report: Report) -> Any:
         raise refused(name, "it is no model that lies somewhere", "Name a file or a directory")
     if path.is_dir():
         check_directory(path)
-    if path.is_dir() and not is_packed(path):
+    if path.is_dir() and not is_packed(path) and text_config(path) is None:
         model, _ = load_dequantized(path)
         difference = tokenizers_differ(path, base, ("it", "the first model"))
         if difference is not None:

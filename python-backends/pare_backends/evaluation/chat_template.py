@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from pare_backends.evaluation.packed.language_model import PackedLM
     from pare_backends.evaluation.served.model import ServedLM
 
+PROBE = "tangerine"
+
 
 def use_chat_template(model: PackedLM | ServedLM, tokenizer: Any) -> None:
     """Lets every prompt be one message of a user, examples included, in the tokenizer's template;
@@ -25,6 +27,11 @@ def use_chat_template(model: PackedLM | ServedLM, tokenizer: Any) -> None:
             f"Cannot put prompts in a chat template: the tokenizer of {name} has none",
             hint="Leave --chat-template out, or take the model's instruct version",
         )
-    in_template(tokenizer, [{"role": "user", "content": "x"}])
+    if PROBE not in in_template(tokenizer, [{"role": "user", "content": PROBE}]):
+        raise CallFailure(
+            "bad_input",
+            f"Cannot use the chat template of {name}: it leaves out what a user says",
+            hint="Leave --chat-template out, or mend the template in tokenizer_config.json",
+        )
     model.templated = True
     model.prompting = f"chat template {content_hash(template)[:12]}"

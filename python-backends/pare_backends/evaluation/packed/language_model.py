@@ -17,7 +17,7 @@ from transformers import (
 
 from pare_backends.cache.policy import chooses_by_content
 from pare_backends.cache.reading import read_context
-from pare_backends.checkpoint.chat_template import within_bounds
+from pare_backends.checkpoint.chat_template import filled
 from pare_backends.checkpoint.reading_on import is_changed_by_padding
 from pare_backends.checkpoint.setting import setting_of
 from pare_backends.evaluation.answers import Answers
@@ -71,8 +71,12 @@ class PackedLM(PackedScorer):
         self, chat_history: list[dict[str, str]], add_generation_prompt: bool = True
     ) -> str:
         """As the harness does; the template, a stranger's program, has its bounds each time."""
-        fill = super().apply_chat_template
-        return within_bounds(self.tokenizer, lambda: str(fill(chat_history, add_generation_prompt)))
+        own = super().apply_chat_template
+
+        def fill(taken: Any) -> str:
+            return str(own(taken, add_generation_prompt))
+
+        return filled(self.tokenizer, fill, chat_history)
 
     def seconds_of(self, sample: dict[str, Any]) -> float | None:
         """What a logged sample took: its share of the batches that it was computed in, all its

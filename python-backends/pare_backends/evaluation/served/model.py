@@ -14,7 +14,7 @@ from lm_eval.models.utils import (
     postprocess_generated_text,
 )
 
-from pare_backends.checkpoint.chat_template import within_bounds
+from pare_backends.checkpoint.chat_template import filled
 from pare_backends.evaluation.served.jobs import Job
 from pare_backends.evaluation.served.requests import Prompt, chat, generate
 from pare_backends.evaluation.served.scoring import ServedScorer
@@ -38,17 +38,18 @@ class ServedLM(ServedScorer):
     ) -> str:
         """The conversation as the tokenizer's template writes it."""
         tokens = self._tokens()
-        return within_bounds(
-            tokens,
-            lambda: str(
+
+        def fill(taken: Any) -> str:
+            return str(
                 tokens.apply_chat_template(
-                    chat_history,
+                    taken,
                     tokenize=False,
                     add_generation_prompt=add_generation_prompt,
                     continue_final_message=not add_generation_prompt,
                 )
-            ),
-        )
+            )
+
+        return filled(tokens, fill, chat_history)
 
     def generate_until(self, requests: list[Any], disable_tqdm: bool = False) -> list[str]:
         """Generations: by /completions where there is one, else by a chat."""
