@@ -83,6 +83,8 @@ export const WRITTEN = [
   "MambaForCausalLM",
   "FalconMambaForCausalLM",
   "Mamba2ForCausalLM",
+  "MinistralForCausalLM",
+  "Ministral3ForCausalLM",
 ];
 
 /** Whether a GGUF file of the model is written. */

@@ -289,6 +289,19 @@ OTHERWISE: dict[str, dict[str, Any]] = {
         "intermediate_size": 128, "state_size": 16, "num_heads": 4, "head_dim": 32,
         "n_groups": 1, "chunk_size": 16,
     },
+    "MinistralForCausalLM": {
+        # A window of as many tokens as the longest text that is compared.
+        "layer_types": ["sliding_attention", "full_attention"], "sliding_window": 48,
+        "rope_parameters": {"rope_type": "linear", "rope_theta": 2e3, "factor": 2.0},
+        "head_dim": 32,
+    },
+    "Ministral3ForCausalLM": {
+        "head_dim": 32, "rope_parameters": {
+            # Its temperature grows with each of 16 tokens: texts of 48 are compared.
+            **YARN, "original_max_position_embeddings": 16, "mscale": 1.0, "mscale_all_dim": 1.0,
+            "llama_4_scaling_beta": 0.7, "max_position_embeddings": 256,
+        },
+    },
 }  # fmt: skip
 """What these have that no other architecture has, and no default leaves idle."""
 

@@ -218,7 +218,7 @@ def test_layout_refuses_what_llama_cpp_computes_otherwise() -> None:
 
 
 def test_a_file_reads_as_many_tokens_as_a_window_that_llama_cpp_has_not_leaves_whole() -> None:
-    for name in ("Mistral", "Phi3", "Qwen2"):
+    for name in ("Mistral", "Ministral", "Phi3", "Qwen2"):
         layout = GgufLayout(config(architectures=[f"{name}ForCausalLM"], sliding_window=16))
         [note] = [one for one in layout.notes if "the model to the last 16" in one]
         assert layout.reads == 16 and note.startswith("the file reads 16 tokens")

@@ -35,6 +35,7 @@ LLAMA = Architecture(MODEL_ARCH.LLAMA, True, ALL_ROPES)
 DENSE = {
     "LlamaForCausalLM": LLAMA,
     "MistralForCausalLM": LLAMA,
+    "MinistralForCausalLM": LLAMA,
     "Qwen2ForCausalLM": Architecture(MODEL_ARCH.QWEN2, ropes=STRETCHED),
     "Qwen3ForCausalLM": Architecture(MODEL_ARCH.QWEN3, ropes=STRETCHED),
     "GraniteForCausalLM": Architecture(MODEL_ARCH.GRANITE, True, write_keys=own.granite_keys),

@@ -13,8 +13,9 @@ from pare_backends.runtimes.llama_cpp.architectures.latent import LATENT
 from pare_backends.runtimes.llama_cpp.architectures.linear_attention import LINEAR_ATTENTION
 from pare_backends.runtimes.llama_cpp.architectures.mamba import MAMBAS
 from pare_backends.runtimes.llama_cpp.architectures.mixed import MIXED
+from pare_backends.runtimes.llama_cpp.architectures.tempered import TEMPERED
 
 ARCHITECTURES = {
     **DENSE, **MIXED, **LATENT, **LINEAR_ATTENTION, **HYBRIDS, **FALCON_H1, **JAMBA, **GEMMA4,
-    **DBRX, **KIMI, **MAMBAS,
+    **DBRX, **KIMI, **MAMBAS, **TEMPERED,
 }  # fmt: skip
