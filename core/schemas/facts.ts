@@ -104,7 +104,7 @@ export const ModelFacts = z.strictObject({
     "why no layer's keys and values can be kept in part; null: some can",
   ),
   no_gguf: z.string().nullable().optional().describe(
-    "why its config.json allows no GGUF file, though its architecture has one; null: nothing is against it",
+    "why its config.json allows no GGUF file, though llama.cpp knows its architecture; null: nothing is against it",
   ),
   chat_template: z.boolean(),
   custom_code: z.boolean(),

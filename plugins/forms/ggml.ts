@@ -89,10 +89,9 @@ export const WRITTEN = [
 
 /** Whether a GGUF file of the model is written. */
 export function isWritten({ model }: Facts): Support {
-  if (!model.custom_code && WRITTEN.includes(model.architecture)) {
-    const { no_gguf = null } = model;
-    return no_gguf === null ? { ok: true } : { ok: false, reason: no_gguf };
-  }
+  const { no_gguf = null } = model;
+  if (no_gguf !== null) return { ok: false, reason: no_gguf };
+  if (!model.custom_code && WRITTEN.includes(model.architecture)) return { ok: true };
   const found = model.custom_code ? "brings its own code" : `is ${model.architecture}`;
   return {
     ok: false,

@@ -240,6 +240,7 @@ Deno.test("llama.cpp is no runtime of a model whose config allows no GGUF file",
   const no_gguf = "no GGUF file of it is written: its n_groups is 2";
   const other = { ...facts, model: { ...facts.model, no_gguf } };
   assert.deepEqual(llama.supports(other), { ok: false, reason: no_gguf });
+  assert.equal(reason({ model: { architecture: "PhimoeForCausalLM", no_gguf } }, llama), no_gguf);
   assert.ok(llama.supports({ ...facts, model: { ...facts.model, no_gguf: null } }).ok);
 });
 

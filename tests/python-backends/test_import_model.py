@@ -336,6 +336,7 @@ def test_a_stored_head_beside_a_tied_embedding_is_counted_once(tmp_path: Path) -
     [
         ({}, None),
         ({"hidden_act": "relu"}, "no GGUF file of it is written: its hidden_act is relu, llama"),
+        ({"architectures": ["PhiMoEForCausalLM"]}, "llama.cpp subtracts no mean"),
     ],
 )
 def test_what_no_gguf_file_holds_is_known_at_once(

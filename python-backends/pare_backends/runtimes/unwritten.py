@@ -1,4 +1,4 @@
-"""Why no GGUF file of a model is written, though its architecture has one."""
+"""Why no GGUF file of a model is written, though llama.cpp knows its architecture."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ def why_no_gguf(config: Mapping[str, Any]) -> str | None:
     named = config.get("architectures")
     if runs_code(config):
         return None
-    if not isinstance(named, list) or named[:1] == [] or named[0] not in layout.ARCHITECTURES:
+    if not isinstance(named, list) or named[:1] == []:
+        return None
+    if named[0] not in layout.ARCHITECTURES and named[0] not in layout.UNLIKE:
         return None
     try:
         layout.GgufLayout(config)

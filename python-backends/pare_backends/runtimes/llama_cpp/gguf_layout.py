@@ -14,7 +14,7 @@ from pare_backends.runtimes.llama_cpp.architectures.architecture import (
     whole_window,
     why_no_windows,
 )
-from pare_backends.runtimes.llama_cpp.architectures.known import ARCHITECTURES
+from pare_backends.runtimes.llama_cpp.architectures.known import ARCHITECTURES, UNLIKE
 from pare_backends.runtimes.llama_cpp.architectures.mixtures import experts, of_all
 from pare_backends.runtimes.llama_cpp.architectures.own_keys import has_no_keys, kinds_of_layers
 from pare_backends.runtimes.llama_cpp.architectures.parts import Parts
@@ -65,6 +65,8 @@ class GgufLayout:
 
     def __init__(self, config: Mapping[str, Any], multiplies: bool = True) -> None:
         named = (config.get("architectures") or ["none"])[0]
+        if named in UNLIKE:
+            raise _no_layout(f"it is {named}: {UNLIKE[named]}")
         if named not in ARCHITECTURES:
             known = ", ".join(ARCHITECTURES)
             raise _no_layout(f"it is {named}, and only {known} are laid out here")

@@ -19,3 +19,9 @@ ARCHITECTURES = {
     **DENSE, **MIXED, **LATENT, **LINEAR_ATTENTION, **HYBRIDS, **FALCON_H1, **JAMBA, **GEMMA4,
     **DBRX, **KIMI, **MAMBAS, **TEMPERED,
 }  # fmt: skip
+UNLIKE = dict.fromkeys(
+    ("PhimoeForCausalLM", "PhiMoEForCausalLM"),
+    "llama.cpp subtracts no mean in its norms and has the weights of a token's two experts sum to"
+    " one, where the model subtracts it and weighs each expert by itself, mostly by one",
+)
+"""Why none is written of what llama.cpp has under a name, and computes otherwise."""
