@@ -85,6 +85,7 @@ export const WRITTEN = [
   "Mamba2ForCausalLM",
   "MinistralForCausalLM",
   "Ministral3ForCausalLM",
+  "Llama4ForCausalLM",
 ];
 
 /** Whether a GGUF file of the model is written. */

@@ -22,8 +22,8 @@ const params = {
   ...{ kinds_by: "mix", eight_bit_share: 0, importance: true, samples: 4 },
 } as const;
 
-/** Whose files hold all experts of a block in one tensor, gate and up by turns, or in one matrix. */
-const REFUSED = ["GptOssForCausalLM", "DbrxForCausalLM"];
+/** Whose files hold all experts of a block in one tensor, turned or gate and up by turns, or in one matrix. */
+const REFUSED = ["GptOssForCausalLM", "DbrxForCausalLM", "Llama4ForCausalLM"];
 
 interface Made {
   readonly architecture: string;

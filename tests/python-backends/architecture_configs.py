@@ -295,6 +295,15 @@ OTHERWISE: dict[str, dict[str, Any]] = {
         "rope_parameters": {"rope_type": "linear", "rope_theta": 2e3, "factor": 2.0},
         "head_dim": 32,
     },
+    "Llama4ForCausalLM": {
+        "num_hidden_layers": 5, "intermediate_size": 64, "intermediate_size_mlp": 96,
+        "num_local_experts": 4, "num_experts_per_tok": 2, "interleave_moe_layer_step": 2,
+        "head_dim": 32, "rope_parameters": {
+            # As Scout has it, which blends no frequencies.
+            "rope_type": "llama3", "rope_theta": 1e4, "factor": 8.0, "low_freq_factor": 1.0,
+            "high_freq_factor": 1.0, "original_max_position_embeddings": 64,
+        },
+    },
     "Ministral3ForCausalLM": {
         "head_dim": 32, "rope_parameters": {
             # Its temperature grows with each of 16 tokens: texts of 48 are compared.
@@ -339,6 +348,14 @@ VARIANTS: dict[str, dict[str, dict[str, Any]]] = {
         },
     },
     "JambaForCausalLM": {"-dense": {"num_experts": 1}},
+    "Llama4ForCausalLM": {
+        "-unnormed": {
+            "num_local_experts": 128,
+            "num_experts_per_tok": 1,
+            "interleave_moe_layer_step": 1,
+            "use_qk_norm": False,
+        },
+    },
     "KimiLinearForCausalLM": {
         "-groups": {"num_experts": 8, "num_expert_group": 4, "topk_group": 2},
     },

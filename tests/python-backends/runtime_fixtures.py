@@ -74,7 +74,7 @@ def is_packed(tensor: str) -> bool:
     return tensor.endswith(PACKED) and "mixer.dt_proj" not in tensor  # which is no layer there
 
 
-OF_TEXT = ("Gemma3", "Gemma4", "Qwen3_5")
+OF_TEXT = ("Gemma3", "Gemma4", "Llama4", "Qwen3_5")
 ADD_ONE = ("Gemma", "Qwen3Next", "Qwen3_5")
 """Whose norms multiply by one more than they store."""
 

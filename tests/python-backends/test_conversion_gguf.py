@@ -55,6 +55,7 @@ def test_a_trial_without_a_packed_layer_is_written_in_floats(tmp_path: Path) -> 
         "FalconH1ForCausalLM",
         "DbrxForCausalLM",
         "KimiLinearForCausalLM",
+        "Llama4ForCausalLM",
     ],
 )
 def test_a_file_of_another_architecture_has_its_sources_weights(

@@ -95,7 +95,8 @@ def lacking(output: Path) -> list[str]:
 
 def formula_bytes(source: Source) -> int:
     """Blocks of packed layers and of llama.cpp's own, float16 of other matrices and of those whose
-    rows the file has otherwise, float32 of vectors and of what chooses experts."""
+    rows the file has otherwise, float32 of vectors, of what chooses experts and of what frequencies
+    are divided by."""
     checkpoint = source.checkpoint
     precise = writer_of(NAME, "gguf_layout").IN_FLOAT32
     floats = 0
@@ -104,8 +105,10 @@ def formula_bytes(source: Source) -> int:
         wide = len(shape) == 1 or name.endswith(precise)
         wide_bytes = 4 * int(np.prod(shape))
         floats += wide_bytes if wide else float_bytes(checkpoint, name, "float16")
-    rows = writer_of(NAME, "gguf_layout").GgufLayout(source.config).holds_rows
-    torn = [one for one in source.grids if not rows(f"{one}.weight")]
+    layout = writer_of(NAME, "gguf_layout").GgufLayout(source.config)
+    divisors = {} if layout.rope is None else layout.rope.tensors()
+    floats += sum(one.nbytes for one in divisors.values())
+    torn = [one for one in source.grids if not layout.holds_rows(f"{one}.weight")]
     floats += sum(HALF_BYTES * source.grids[one].ints.size for one in torn)
     grids = [tensor for one, tensor in source.grids.items() if one not in torn]
     blocks = [(block_kind(tensor), tensor.ints.size) for tensor in grids]

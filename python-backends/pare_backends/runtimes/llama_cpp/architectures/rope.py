@@ -153,7 +153,8 @@ class Rope:
         factor, low, high, old = (float(self._said[name]) for name in LLAMA3)
         powers = np.arange(0, self.dimensions, 2, dtype=np.float64) / self.dimensions
         waves = 2 * math.pi * self.theta**powers
-        share = np.clip((old / waves - low) / (high - low), 0, 1)
+        with np.errstate(divide="ignore"):  # Llama 4 blends none: its high and low are one
+            share = np.clip((old / waves - low) / np.float64(high - low), 0, 1)
         return (1 / ((1 - share) / factor + share)).astype(np.float32)
 
 
