@@ -19,6 +19,7 @@ from tiny_model import act
 from pare_backends.calls.import_model import ImportModelRequest
 from pare_backends.calls.import_model import run as import_model
 from pare_backends.checkpoint import load_dequantized, read
+from pare_backends.checkpoint.own_code import needs_code
 from pare_backends.models.tiny import write_tokenizer
 from pare_backends.progress import silent_report
 
@@ -149,6 +150,17 @@ def test_every_layer_that_is_rounded_is_one_that_reads_text(tmp_path: Path) -> N
         for name, module in model.named_modules()
         if isinstance(module, torch.nn.Linear) and name != "lm_head"
     )
+
+
+def test_code_that_such_a_model_brings_is_left_alone(tmp_path: Path) -> None:
+    written("gemma3", tmp_path / "whole")
+    path = tmp_path / "whole" / "config.json"
+    named = {"AutoModelForCausalLM": "own.Gemma3ForConditionalGeneration"}
+    path.write_text(json.dumps({**json.loads(path.read_text()), "auto_map": named}))
+    (tmp_path / "whole" / "own.py").write_text("raise SystemExit")
+    assert imported(tmp_path / "whole", tmp_path / "text")["custom_code"] is False
+    assert needs_code(json.loads(path.read_text())) is False
+    assert needs_code({"model_type": "gemma3", "architectures": ["Other"], "auto_map": named})
 
 
 def test_names_of_files_from_before_lead_to_the_same_part(tmp_path: Path) -> None:

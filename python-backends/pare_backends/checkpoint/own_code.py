@@ -20,12 +20,15 @@ from pare_backends.checkpoint.own_files import own_file
 def has_own_class(config: Mapping[str, Any]) -> bool:
     """Whether transformers itself has the very class that a configuration names."""
     try:
-        from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
+        from transformers.models.auto import modeling_auto
     except ImportError:  # of an environment that only runs files
         return False
-    named = MODEL_FOR_CAUSAL_LM_MAPPING_NAMES.get(str(config.get("model_type")))
-    said = config.get("architectures")
-    return named is not None and isinstance(said, list) and said[:1] == [named]
+    classes = (
+        modeling_auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES,
+        modeling_auto.MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES,
+    )
+    kind, said = str(config.get("model_type")), config.get("architectures")
+    return isinstance(said, list) and any(said[:1] == [one.get(kind)] for one in classes)
 
 
 def needs_code(config: Mapping[str, Any]) -> bool:

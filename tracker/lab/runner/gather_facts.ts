@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { createReadStream, existsSync } from "node:fs";
-import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
-import { join, resolve } from "node:path";
+import { mkdir, readdir, readFile, rename, writeFile } from "node:fs/promises";
+import { basename, join, resolve } from "node:path";
 import {
   type Artifact,
   checkContext,
@@ -15,6 +15,7 @@ import {
   UsageError,
 } from "../../../core/mod.ts";
 import { findEnvironment } from "../../../python-backends/environments/environments.ts";
+import { cachedFolder, isHubName } from "../serving/hub_config.ts";
 import { packageSource } from "./source_closure.ts";
 import { type CallRunner, refusal } from "./call_runner.ts";
 import type { Tools } from "./workshop.ts";
@@ -47,29 +48,41 @@ async function contentHash(paths: readonly string[]): Promise<string> {
   return hash.digest("hex");
 }
 
-/** The files of a directory that another library's quantizer wrote; none: it is not one. */
-async function packedFiles(directory: string): Promise<string[]> {
+/** A config.json of weights that are quantized, or of a model of which a part alone reads text. */
+const CONVERTED =
+  /"((quantization|compression)_config|(text|vision|audio|thinker)_config)"\s*:\s*\{/;
+
+/** The files of a directory that is converted where it is imported; none: it is used where it lies. */
+async function convertedFiles(directory: string): Promise<string[]> {
   const read = (name: string) => readFile(join(directory, name), "utf8").catch(() => "");
   const config = await read("config.json");
   const beside = await read("quantize_config.json") + await read("quant_config.json");
-  if (!/"(quantization|compression)_config"\s*:\s*\{/.test(config) && beside === "") return [];
+  if (!CONVERTED.test(config) && beside === "") return [];
   const names = (await readdir(directory)).filter((name) => /\.(safetensors|json)$/.test(name));
   return names.sort().map((name) => join(directory, name));
 }
 
-/** What converted weights depend on; null where a model is used where it lies. */
+/** What converted weights depend on; null where a model is used where it lies, or is not here yet. */
 export async function conversionKey(
   name: string,
   ggufOfDemo: string | undefined,
 ): Promise<string | null> {
   const source = () => packageSource("models", "checkpoint", "elsewhere", "calls/import_model.py");
-  if (name === "tiny") return createHash("sha256").update(`tiny ${await source()}`).digest("hex");
+  const keyOf = async (content: string) =>
+    createHash("sha256").update(`${content} ${await source()}`).digest("hex");
+  if (name === "tiny") return await keyOf("tiny");
   const gguf = name === "demo" ? ggufOfDemo : name.endsWith(".gguf") ? resolve(name) : undefined;
-  const parts = gguf === undefined ? await packedFiles(name) : ggufParts(gguf);
+  if (gguf === undefined && isHubName(name) && !existsSync(name)) {
+    // A commit's folder, whose name is its content's.
+    const commit = await cachedFolder(name, Deno.env.toObject());
+    return commit === null || (await convertedFiles(commit)).length === 0
+      ? null
+      : await keyOf(`${name} ${basename(commit)}`);
+  }
+  const parts = gguf === undefined ? await convertedFiles(name) : ggufParts(gguf);
   if (parts.length === 0) return null;
   if (parts.some((part) => !existsSync(part))) return null; // refused where it is read
-  const content = await contentHash(parts);
-  return createHash("sha256").update(`${content} ${await source()}`).digest("hex");
+  return await keyOf(await contentHash(parts));
 }
 
 /** A GGUF file of a repository on the hub, such as org/repository:Q4_K_M. */
@@ -104,25 +117,46 @@ async function runImport(
 
 /** Reads the model: converted once and cached, or used where it lies. */
 export async function importModel(
-  workshop: Pick<Tools, "home" | "caches">,
+  workshop: Pick<Tools, "caches">,
   runner: CallRunner,
   request: NamedModel,
   ggufOfDemo: string | undefined,
 ): Promise<ModelFacts> {
-  const key = await conversionKey(request.model_name, ggufOfDemo);
-  if (key === null) {
-    const unused = join(workshop.home.cache, "imports");
-    await mkdir(unused, { recursive: true });
-    return await runImport(runner, request, join(unused, "unused"));
+  const known = await conversionKey(request.model_name, ggufOfDemo);
+  if (known !== null) {
+    return await cachedModel(workshop, known, (weights) => runImport(runner, request, weights));
   }
-  const { directory: folder } = await workshop.caches.cached("models", key, async (temporary) => {
+  await using scratch = await workshop.caches.scratch();
+  const weights = join(scratch.directory, "model");
+  const facts = await runImport(runner, request, weights);
+  if (!isWritten(weights)) return facts;
+  // Of the hub it was not known before that it would be converted.
+  const key = await conversionKey(request.model_name, ggufOfDemo) ??
+    createHash("sha256").update(`${request.model_name} ${facts.revision} ${Date.now()}`).digest(
+      "hex",
+    );
+  return await cachedModel(workshop, key, async (place) => {
+    await rename(weights, place);
+    return facts;
+  });
+}
+
+const isWritten = (weights: string) => existsSync(join(weights, "config.json"));
+
+/** The model of a key, whose weights `make` writes to an empty folder unless they are there. */
+async function cachedModel(
+  { caches }: Pick<Tools, "caches">,
+  key: string,
+  make: (weights: string) => Promise<ModelFacts>,
+): Promise<ModelFacts> {
+  const { directory: folder } = await caches.cached("models", key, async (temporary) => {
     const weights = join(temporary, "model");
     await mkdir(weights);
-    const facts = await runImport(runner, request, weights);
-    await writeFile(join(temporary, "facts.json"), JSON.stringify(facts));
+    await writeFile(join(temporary, "facts.json"), JSON.stringify(await make(weights)));
   });
   const facts = ModelFacts.parse(JSON.parse(await readFile(join(folder, "facts.json"), "utf8")));
-  return { ...facts, path: join(folder, "model") };
+  const weights = join(folder, "model");
+  return isWritten(weights) ? { ...facts, path: weights } : facts;
 }
 
 /** With what its layers keep of a text, where a context is asked for. */
