@@ -86,6 +86,7 @@ export const WRITTEN = [
   "MinistralForCausalLM",
   "Ministral3ForCausalLM",
   "Llama4ForCausalLM",
+  "SolarOpenForCausalLM",
 ];
 
 /** Whether a GGUF file of the model is written. */

@@ -147,6 +147,11 @@ OTHERWISE: dict[str, dict[str, Any]] = {
         "n_shared_experts": 2, "routed_scaling_factor": 1.7, "use_qk_norm": True,
         "attention_bias": True, "pad_token_id": 0, "first_k_dense_replace": 1,
     },
+    "SolarOpenForCausalLM": {
+        "n_routed_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 64,
+        "n_shared_experts": 2, "routed_scaling_factor": 1.7, "attention_bias": True,
+        "pad_token_id": 0, "rope_parameters": YARN,
+    },
     "Ernie4_5_MoeForCausalLM": {
         "moe_num_experts": 4, "moe_k": 2, "moe_intermediate_size": 64,
         "moe_num_shared_experts": 2, "moe_layer_start_index": 1, "pad_token_id": 0,

@@ -59,6 +59,14 @@ MIXED = {
         write_keys=mixtures.sigmoid_keys,
         why_not=own.takes(n_group=1),
     ),
+    # GLM's, without norms of heads and dense layers, whose heads are rotated whole.
+    "SolarOpenForCausalLM": Architecture(
+        MODEL_ARCH.GLM4_MOE,
+        ropes=STRETCHED,
+        own_keys={"num_experts": "n_routed_experts", "intermediate_size": "moe_intermediate_size"},
+        write_keys=mixtures.solar_open_keys,
+        why_not=own.first_of(own.takes(n_group=1), mixtures.solar_open_why_not),
+    ),
     "Ernie4_5_MoeForCausalLM": Architecture(
         MODEL_ARCH.ERNIE4_5_MOE,
         ropes=("default",),

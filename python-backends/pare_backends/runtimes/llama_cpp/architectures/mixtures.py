@@ -53,6 +53,11 @@ def sigmoid_keys(writer: GGUFWriter, config: Config) -> None:
         writer.add_expert_shared_count(int(config["n_shared_experts"]))
 
 
+def solar_open_keys(writer: GGUFWriter, config: Config) -> None:
+    """transformers makes a mixture of every layer, whatever the config says."""
+    sigmoid_keys(writer, {**config, "first_k_dense_replace": 0})
+
+
 def lfm2_moe_keys(writer: GGUFWriter, config: Config) -> None:
     sigmoid_keys(writer, config)
     lfm2_keys(writer, config)
@@ -105,6 +110,12 @@ def mixture_why_not(normalized: bool) -> Reason:
         return None
 
     return why_not
+
+
+def solar_open_why_not(config: Config) -> str | None:
+    if not config.get("n_shared_experts"):
+        return "it has no n_shared_experts, llama.cpp takes some"
+    return None
 
 
 def a_key_for_each_head(config: Config) -> str | None:
