@@ -87,6 +87,7 @@ export const WRITTEN = [
   "Ministral3ForCausalLM",
   "Llama4ForCausalLM",
   "SolarOpenForCausalLM",
+  "YoutuForCausalLM",
 ];
 
 /** Whether a GGUF file of the model is written. */

@@ -206,6 +206,11 @@ OTHERWISE: dict[str, dict[str, Any]] = {
         **LATENT, "num_hidden_layers": 3, "n_routed_experts": 8, "n_group": 4, "topk_group": 2,
         "n_shared_experts": 1, "rope_parameters": {**YARN, "mscale": 1.0, "mscale_all_dim": 1.0},
     },
+    "YoutuForCausalLM": {
+        "q_lora_rank": 32, "kv_lora_rank": 32, "qk_nope_head_dim": 16, "qk_rope_head_dim": 8,
+        "v_head_dim": 32, "num_key_value_heads": 4, "head_dim": 8, "bos_token_id": 1,
+        "eos_token_id": 2, "rope_parameters": {**YARN, "mscale": 1.0, "mscale_all_dim": 1.0},
+    },
     "Qwen3NextForCausalLM": {
         **DELTA, **SHARED, "linear_num_value_heads": 4,
         "rope_parameters": HALF_ROTATED,
@@ -364,6 +369,7 @@ VARIANTS: dict[str, dict[str, dict[str, Any]]] = {
     "KimiLinearForCausalLM": {
         "-groups": {"num_experts": 8, "num_expert_group": 4, "topk_group": 2},
     },
+    "YoutuForCausalLM": {"-tied": {"tie_word_embeddings": True, "q_lora_rank": None}},
     "BambaForCausalLM": {"-biased": {"attention_bias": True, "mlp_bias": True}},
     "NemotronHForCausalLM": {
         "-mixed": {

@@ -22,6 +22,9 @@ def of(family: str, **changes: Any) -> dict[str, Any]:
     ("family", "changes", "why"),
     [
         ("SolarOpen", dict(n_group=2), "its n_group is 2, llama.cpp takes 1"),
+        ("Youtu", dict(attention_bias=True), "its attention_bias is true, llama.cpp takes false"),
+        ("Youtu", dict(num_hidden_layers=26), "it has 26 layers and a q_lora_rank"),
+        ("Youtu", dict(rope_interleave=False), "its rope_interleave is false"),
         ("SolarOpen", dict(n_shared_experts=0), "it has no n_shared_experts"),
     ],
 )
@@ -40,3 +43,16 @@ def test_every_layer_of_solar_open_is_a_mixture_whatever_its_config_says() -> No
     assert "glm4moe.leading_dense_block_count" not in written
     assert written["glm4moe.expert_feed_forward_length"] == 64
     assert written["glm4moe.rope.dimension_count"] == 16
+
+
+def test_youtu_is_deepseeks_whose_layers_are_all_dense() -> None:
+    """Its yarn scales queries too. transformers loads no embedding of what pads."""
+    layout = GgufLayout(of("Youtu"))
+    written = keys_of(layout)
+    assert written["deepseek2.leading_dense_block_count"] == layout.layers == 2
+    assert "deepseek2.expert_count" not in written and layout.experts_used() == 1.0
+    assert written["deepseek2.rope.scaling.yarn_log_multiplier"] == 0.1
+    assert layout.notes == []
+    assert "the embedding of token 7, which pads" in str(
+        GgufLayout(of("Youtu", pad_token_id=7)).notes
+    )

@@ -18,6 +18,11 @@ from pare_backends.runtimes.llama_cpp.architectures.own_keys import Config
 LITE = (26, 27)
 """llama.cpp takes models of so many layers for ones whose queries come out of a token itself."""
 
+PADDING_NOTE = (
+    "transformers sets the embedding of token {token}, which pads, to zero as it loads the model,"
+    " the file has the checkpoint's"
+)
+
 
 def latent_widths(config: Config) -> HeadWidths:
     rotated = int(config["qk_rope_head_dim"])
@@ -29,6 +34,14 @@ def latent_widths(config: Config) -> HeadWidths:
 def latent_keys(writer: GGUFWriter, config: Config) -> None:
     writer.add_q_lora_rank(int(config.get("q_lora_rank") or 0))
     writer.add_kv_lora_rank(int(config["kv_lora_rank"]))
+
+
+def dense_keys(writer: GGUFWriter, config: Config) -> None:
+    """Of a model without experts, which llama.cpp has as a mixture behind its last layer."""
+    latent_keys(writer, config)
+    writer.add_expert_feed_forward_length(int(config["intermediate_size"]))
+    writer.add_expert_shared_count(0)
+    writer.add_leading_dense_block_count(int(config["num_hidden_layers"]))
 
 
 def softmax_keys(writer: GGUFWriter, config: Config) -> None:
@@ -46,13 +59,17 @@ def sigmoid_keys(writer: GGUFWriter, config: Config) -> None:
         writer.add_expert_group_used_count(int(config["topk_group"]))
 
 
-def latent_why_not(config: Config) -> str | None:
+def attention_why_not(config: Config) -> str | None:
     layers = int(config["num_hidden_layers"])
     if layers in LITE and config.get("q_lora_rank"):
         return f"it has {layers} layers and a q_lora_rank, which llama.cpp does not read of those"
+    return own.takes(attention_bias=False, mlp_bias=False, rope_interleave=True)(config)
+
+
+def latent_why_not(config: Config) -> str | None:
     if config.get("n_routed_experts") is None or not config.get("n_shared_experts"):
         return "it has no n_routed_experts or no n_shared_experts, llama.cpp takes both"
-    return own.takes(attention_bias=False, mlp_bias=False, rope_interleave=True)(config)
+    return attention_why_not(config)
 
 
 def greedy_why_not(config: Config) -> str | None:
@@ -60,6 +77,12 @@ def greedy_why_not(config: Config) -> str | None:
     if config.get("topk_method", "greedy") != "greedy" and int(config.get("n_group") or 1) > 1:
         return f"its topk_method is {config['topk_method']}, llama.cpp takes greedy"
     return None
+
+
+def padding_note(config: Config) -> str | None:
+    """transformers 5.17 initializes that row of Youtu's again, after it has loaded it."""
+    token = config.get("pad_token_id")
+    return None if token is None else PADDING_NOTE.format(token=token)
 
 
 def _as_counted(config: Config) -> Config:
@@ -110,6 +133,9 @@ LATENT = {
         DEEPSEEK, write_keys=softmax_keys, why_not=own.first_of(latent_why_not, greedy_why_not)
     ),
     "DeepseekV3ForCausalLM": DEEPSEEK,
+    "YoutuForCausalLM": replace(
+        DEEPSEEK, own_keys={}, write_keys=dense_keys, note=padding_note, why_not=attention_why_not
+    ),
     "Glm4MoeLiteForCausalLM": replace(
         DEEPSEEK,
         write_keys=glm_keys,
