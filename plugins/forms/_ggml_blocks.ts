@@ -8,6 +8,7 @@ export type Role = "q" | "k" | "v" | "qkv" | "o" | "gate" | "up" | "down" | "kep
 /** Names inside a block by their endings, the first that fits. `up` may hold the gate too. */
 const NAMED: readonly (readonly [RegExp, Role])[] = [
   [/per_layer_model_projection$/, "kept"],
+  [/attn\.gate_proj$/, "other"], // of what attention gives, not of an MLP
   [/(?:qkv_proj|in_proj_qkv|query_key_value|c_attn|Wqkv)$/, "qkv"],
   [/q_proj$/, "q"],
   [/k_proj$/, "k"],

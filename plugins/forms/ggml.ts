@@ -88,6 +88,7 @@ export const WRITTEN = [
   "Llama4ForCausalLM",
   "SolarOpenForCausalLM",
   "YoutuForCausalLM",
+  "AfmoeForCausalLM",
 ];
 
 /** Whether a GGUF file of the model is written. */

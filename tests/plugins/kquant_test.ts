@@ -326,6 +326,20 @@ Deno.test("a matrix that the quantizer leaves in floats is counted so, whatever 
   assert.deepEqual(kquant.accepts(params, own), { ok: true });
 });
 
+Deno.test("a gate of what attention gives is no gate of an MLP", () => {
+  const facts = factsOf("a");
+  const row = { name: "self_attn.gate_proj", out_features: 512, in_features: 256 };
+  const beside = BlockMatrix.parse({ ...row, blocks: [[0, 23]] });
+  const block_matrices = [...facts.model.block_matrices!, beside];
+  const kinds = linearKinds("IQ3_XS", true, {
+    ...facts,
+    model: { ...facts.model, block_matrices },
+  });
+  const of = (role: string) => kinds.filter((one) => one.role === role).map(({ kind }) => kind);
+  assert.deepEqual(of("other"), Array(24).fill("IQ3_S"));
+  assert.deepEqual(of("gate").length, 24);
+});
+
 Deno.test("without experts the matrices of an MLP are counted where there are some", () => {
   const facts = factsOf("a"); // of 24 blocks the last four have an MLP
   const few = (name: string): [number, number][] => [[/^mlp/.test(name) ? 20 : 0, 23]];

@@ -168,6 +168,11 @@ OTHERWISE: dict[str, dict[str, Any]] = {
         "first_k_dense_replace": 1, "num_key_value_heads": 4, "pad_token_id": 0, "n_group": 1,
         "topk_group": 1,
     },
+    "AfmoeForCausalLM": {
+        "num_hidden_layers": 5, "sliding_window": 8, "num_experts": 4, "num_experts_per_tok": 2,
+        "moe_intermediate_size": 64, "num_shared_experts": 2, "num_dense_layers": 1,
+        "route_scale": 2.8, "mup_enabled": True, "pad_token_id": 0, "rope_parameters": YARN,
+    },
     "MiniMaxM2ForCausalLM": {
         "num_local_experts": 4, "num_experts_per_tok": 2, "pad_token_id": 0,
         "rope_parameters": HALF_ROTATED,

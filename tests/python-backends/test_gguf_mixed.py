@@ -25,6 +25,11 @@ def of(family: str, **changes: Any) -> dict[str, Any]:
         ("Youtu", dict(attention_bias=True), "its attention_bias is true, llama.cpp takes false"),
         ("Youtu", dict(num_hidden_layers=26), "it has 26 layers and a q_lora_rank"),
         ("Youtu", dict(rope_interleave=False), "its rope_interleave is false"),
+        ("Afmoe", dict(mup_enabled=False), "its mup_enabled is not true"),
+        ("Afmoe", dict(num_shared_experts=0), "it has no num_shared_experts"),
+        ("Afmoe", dict(attention_bias=True), "its attention_bias is true"),
+        ("Afmoe", dict(sliding_window=None), "it has no sliding_window"),
+        ("Afmoe", dict(layer_types=["sliding_attention"] * 5), "not every 4th of its layers"),
         ("SolarOpen", dict(n_shared_experts=0), "it has no n_shared_experts"),
     ],
 )
@@ -56,3 +61,22 @@ def test_youtu_is_deepseeks_whose_layers_are_all_dense() -> None:
     assert "the embedding of token 7, which pads" in str(
         GgufLayout(of("Youtu", pad_token_id=7)).notes
     )
+
+
+def test_afmoe_says_its_dense_layers_and_the_scale_of_its_experts() -> None:
+    """In its own words, of which one is read by nobody: their weights always sum to one."""
+    layout = GgufLayout(of("Afmoe", route_norm=False, norm_topk_prob=False))
+    written = keys_of(layout)
+    for key, value in (
+        ("leading_dense_block_count", 1), ("expert_shared_count", 2), ("expert_weights_scale", 2.8),
+        ("expert_weights_norm", True), ("attention.sliding_window", 8),
+    ):  # fmt: skip
+        assert written[f"afmoe.{key}"] == value, key
+    names = {
+        "self_attn.gate_proj.weight": "attn_gate.weight",
+        "mlp.expert_bias": "exp_probs_b.bias",
+        "mlp.router.gate.weight": "ffn_gate_inp.weight",
+        "mlp.experts.3.up_proj.weight": "ffn_up_exps.weight",
+    }
+    for own, there in names.items():
+        assert layout.name(f"model.layers.1.{own}") == f"blk.1.{there}"

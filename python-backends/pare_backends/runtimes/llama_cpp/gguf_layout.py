@@ -29,7 +29,7 @@ IN_FLOAT32 = (
     "conv.conv.weight", "feed_forward.gate.weight", "mlp.gate.wg.weight",
     "mlp.router.weight", "router.layer.weight", "_proj_bias", "conv1d.weight", ".A_log",
     "mamba.D", "mamba.norm.weight", "mixer.D", "mixer.norm.weight", "mixer.gate.weight",
-    "feed_forward.router.weight", "router.proj.weight",
+    "feed_forward.router.weight", "router.proj.weight", "router.gate.weight",
 )  # fmt: skip
 """Endings of what chooses experts, of positions and of convolutions: they lie in float32."""
 USUAL_EPSILON = 1e-5

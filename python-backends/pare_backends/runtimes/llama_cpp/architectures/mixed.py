@@ -117,6 +117,18 @@ MIXED = {
         write_keys=mixtures.exaone_moe_keys,
         why_not=own.first_of(own.olmo2_why_not, mixtures.dense_first, own.takes(n_group=1)),
     ),
+    "AfmoeForCausalLM": Architecture(
+        MODEL_ARCH.AFMOE,
+        ropes=STRETCHED,
+        own_keys={
+            "first_k_dense_replace": "num_dense_layers",
+            "n_shared_experts": "num_shared_experts",
+            "routed_scaling_factor": "route_scale",
+        },
+        window_period=4,
+        write_keys=mixtures.afmoe_keys,
+        why_not=mixtures.afmoe_why_not,
+    ),
     "MiniMaxM2ForCausalLM": Architecture(
         MODEL_ARCH.MINIMAXM2,
         ropes=("default",),

@@ -81,6 +81,12 @@ def exaone_moe_keys(writer: GGUFWriter, config: Config) -> None:
     window_keys(writer, config)
 
 
+def afmoe_keys(writer: GGUFWriter, config: Config) -> None:
+    """transformers makes the weights of a token's experts sum to one, whatever the config says."""
+    sigmoid_keys(writer, {**config, "norm_topk_prob": True})
+    writer.add_sliding_window(int(config["sliding_window"]))
+
+
 def granite_moe_keys(writer: GGUFWriter, config: Config) -> None:
     mixture_keys(writer, config)
     granite_keys(writer, config)
@@ -116,6 +122,14 @@ def solar_open_why_not(config: Config) -> str | None:
     if not config.get("n_shared_experts"):
         return "it has no n_shared_experts, llama.cpp takes some"
     return None
+
+
+def afmoe_why_not(config: Config) -> str | None:
+    if not config.get("mup_enabled"):
+        return "its mup_enabled is not true, llama.cpp multiplies embeddings as if it were"
+    if not config.get("n_shared_experts"):
+        return "it has no num_shared_experts, llama.cpp takes some"
+    return takes(attention_bias=False)(config)
 
 
 def a_key_for_each_head(config: Config) -> str | None:
