@@ -89,6 +89,7 @@ export const WRITTEN = [
   "SolarOpenForCausalLM",
   "YoutuForCausalLM",
   "AfmoeForCausalLM",
+  "MiMoV2FlashForCausalLM",
 ];
 
 /** Whether a GGUF file of the model is written. */

@@ -173,6 +173,21 @@ OTHERWISE: dict[str, dict[str, Any]] = {
         "moe_intermediate_size": 64, "num_shared_experts": 2, "num_dense_layers": 1,
         "route_scale": 2.8, "mup_enabled": True, "pad_token_id": 0, "rope_parameters": YARN,
     },
+    "MiMoV2FlashForCausalLM": {
+        "num_hidden_layers": 4, "sliding_window": 8, "num_key_value_heads": 1, "head_dim": 32,
+        "v_head_dim": 16, "n_routed_experts": 4, "num_experts_per_tok": 2,
+        "moe_intermediate_size": 64, "attention_value_scale": 0.4, "bos_token_id": 1,
+        "layer_types": ["full_attention", "sliding_attention"] * 2,
+        "mlp_layer_types": ["dense", "sparse", "sparse", "dense"],
+        "rope_parameters": {
+            "full_attention": {
+                "rope_type": "default", "rope_theta": 5e4, "partial_rotary_factor": 0.5,
+            },
+            "sliding_attention": {
+                "rope_type": "default", "rope_theta": 2e3, "partial_rotary_factor": 0.5,
+            },
+        },
+    },
     "MiniMaxM2ForCausalLM": {
         "num_local_experts": 4, "num_experts_per_tok": 2, "pad_token_id": 0,
         "rope_parameters": HALF_ROTATED,

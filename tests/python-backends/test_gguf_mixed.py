@@ -18,6 +18,14 @@ def of(family: str, **changes: Any) -> dict[str, Any]:
     return config(architectures=[name], **own)
 
 
+def turned(share: float, kind: str = "default") -> dict[str, Any]:
+    """Rotations of layers that see all tokens, by half a head, and of ones with a window."""
+    return {
+        "full_attention": {"rope_type": "default", "partial_rotary_factor": 0.5},
+        "sliding_attention": {"rope_type": kind, "partial_rotary_factor": share},
+    }
+
+
 @pytest.mark.parametrize(
     ("family", "changes", "why"),
     [
@@ -30,6 +38,15 @@ def of(family: str, **changes: Any) -> dict[str, Any]:
         ("Afmoe", dict(attention_bias=True), "its attention_bias is true"),
         ("Afmoe", dict(sliding_window=None), "it has no sliding_window"),
         ("Afmoe", dict(layer_types=["sliding_attention"] * 5), "not every 4th of its layers"),
+        ("MiMoV2Flash", dict(routed_scaling_factor=2.5), "its routed_scaling_factor is 2.5"),
+        ("MiMoV2Flash", dict(norm_topk_prob=False), "its norm_topk_prob is false"),
+        ("MiMoV2Flash", dict(attention_bias=True), "its attention_bias is true"),
+        ("MiMoV2Flash", dict(n_group=2), "its n_group is 2, llama.cpp takes 1"),
+        ("MiMoV2Flash", dict(tie_word_embeddings=True), "its head is its embedding"),
+        ("MiMoV2Flash", dict(layer_types=["full_attention"] * 4), "none of its layers has a win"),
+        ("MiMoV2Flash", dict(rope_parameters={"rope_theta": 1e4}), "its rope_parameters are not"),
+        ("MiMoV2Flash", dict(rope_parameters=turned(0.25)), "factor is 0.5 and 0.25, llama.cpp"),
+        ("MiMoV2Flash", dict(rope_parameters=turned(0.5, "linear")), "of layers with a window"),
         ("SolarOpen", dict(n_shared_experts=0), "it has no n_shared_experts"),
     ],
 )
@@ -80,3 +97,27 @@ def test_afmoe_says_its_dense_layers_and_the_scale_of_its_experts() -> None:
     }
     for own, there in names.items():
         assert layout.name(f"model.layers.1.{own}") == f"blk.1.{there}"
+
+
+def test_mimo_is_read_as_the_hub_or_transformers_has_it() -> None:
+    """The hub's words of layers with windows are read by nobody: what transformers takes for
+    granted is the same. Layers that guess a further token are left out."""
+    own = of(
+        "MiMoV2Flash", num_hidden_layers=7, head_dim=192, v_head_dim=128, num_key_value_heads=4
+    )
+    said = ("layer_types", "mlp_layer_types", "rope_parameters", "attention_value_scale")
+    hub = {key: value for key, value in own.items() if key not in said}
+    hub |= {"routed_scaling_factor": None, "swa_rope_theta": 1e4, "rope_theta": 5e6,
+            "partial_rotary_factor": 0.334, "hybrid_layer_pattern": [0, 1, 1, 1, 1, 0]}  # fmt: skip
+    layout = GgufLayout(hub)
+    written = keys_of(layout)
+    for key, value in (
+        ("attention.head_count_kv", [4, 8, 8, 8, 8, 4, 8]), ("attention.key_length", 192),
+        ("attention.value_length", 128), ("attention.value_scale", 0.707),
+        ("attention.sliding_window_pattern", [False, True, True, True, True, False, True]),
+        ("rope.dimension_count", 64), ("rope.freq_base", 5e6), ("rope.freq_base_swa", 1e4),
+    ):  # fmt: skip
+        assert written[f"mimo2.{key}"] == value, key
+    for sink in ("sinks", "attention_sink_bias"):
+        assert layout.name(f"model.layers.1.self_attn.{sink}") == "blk.1.attn_sinks.weight"
+    assert layout.is_left_out("model.mtp.layers.0.self_attn.q_proj.weight")

@@ -49,6 +49,7 @@ ENDINGS = {
     "experts.gate_up_proj": "experts.gate_up_proj.weight",
     "experts.down_proj": "experts.down_proj.weight", ".sinks": ".sinks.weight",
     "experts.down_proj_bias": "experts.down_proj.bias",
+    "attention_sink_bias": "attention_sink_bias.weight",
     "forward.experts.w1.weight": "forward.experts.gate_proj.weight",
     "forward.experts.w2.weight": "forward.experts.down_proj.weight",
     "forward.experts.w3.weight": "forward.experts.up_proj.weight",
@@ -139,6 +140,7 @@ class GgufLayout:
             beyond
             or tensor.endswith((*NOT_STORED, *said))
             or ".mtp_" in tensor
+            or ".mtp." in tensor
             or tensor.startswith("mtp.")
         )
 

@@ -12,12 +12,14 @@ from pare_backends.runtimes.llama_cpp.architectures.kimi import KIMI
 from pare_backends.runtimes.llama_cpp.architectures.latent import LATENT
 from pare_backends.runtimes.llama_cpp.architectures.linear_attention import LINEAR_ATTENTION
 from pare_backends.runtimes.llama_cpp.architectures.mamba import MAMBAS
+from pare_backends.runtimes.llama_cpp.architectures.mimo import MIMO
 from pare_backends.runtimes.llama_cpp.architectures.mixed import MIXED
 from pare_backends.runtimes.llama_cpp.architectures.tempered import TEMPERED
 
 ARCHITECTURES = {
     **DENSE, **MIXED, **LATENT, **LINEAR_ATTENTION, **HYBRIDS, **FALCON_H1, **JAMBA, **GEMMA4,
     **DBRX, **KIMI, **MAMBAS, **TEMPERED,
+    **DBRX, **KIMI, **MAMBAS, **MIMO,
 }  # fmt: skip
 UNLIKE = dict.fromkeys(
     ("PhimoeForCausalLM", "PhiMoEForCausalLM"),
