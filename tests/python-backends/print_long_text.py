@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 
 import numpy as np
-from architecture_configs import VARIANTS
+from architecture_variants import VARIANTS
 from runtime_fixtures import folder, four_bit_model, worker_environment
 from test_gguf import written
 from test_llama_cpp import interpreter

@@ -15,7 +15,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from architecture_configs import OTHERWISE, VARIANTS
+from architecture_configs import OTHERWISE
+from architecture_variants import VARIANTS
 
 import pare_backends
 from pare_backends.calls import prove_runtime

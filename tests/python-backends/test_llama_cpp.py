@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from architecture_configs import VARIANTS
+from architecture_variants import VARIANTS
 from gguf import GGUFReader
 from runtime_fixtures import (
     artifact,
