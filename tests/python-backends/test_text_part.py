@@ -152,6 +152,31 @@ def test_every_layer_that_is_rounded_is_one_that_reads_text(tmp_path: Path) -> N
     )
 
 
+def test_a_stretched_rotation_stays_one(tmp_path: Path) -> None:
+    """Qwen2.5-VL's config.json as it lies on the hub: flat, and stretched for long texts."""
+    written("qwen2_5_vl", tmp_path / "whole")
+    path = tmp_path / "whole" / "config.json"
+    told = json.loads(path.read_text())
+    text = {k: v for k, v in told.pop("text_config").items() if k != "rope_parameters"}
+    yarn = {"type": "yarn", "factor": 4.0, "original_max_position_embeddings": 64}
+    rope = {"rope_theta": 5e3, "rope_scaling": {**yarn, "mrope_section": [2, 3, 3]}}
+    path.write_text(json.dumps({**text, **told, **rope}))
+    imported(tmp_path / "whole", tmp_path / "text")
+    own = json.loads((tmp_path / "text" / "config.json").read_text())
+    assert own["model_type"] == "qwen2"
+    assert own["rope_parameters"]["rope_type"] == "yarn"
+    assert own["rope_parameters"]["factor"] == 4.0
+    assert "mrope_section" not in own["rope_parameters"]
+    path.write_text(
+        json.dumps(
+            {**text, **told, **rope, "rope_scaling": {"type": "mrope", "mrope_section": [2, 3, 3]}}
+        )
+    )
+    imported(tmp_path / "whole", tmp_path / "usual")
+    own = json.loads((tmp_path / "usual" / "config.json").read_text())
+    assert own["rope_parameters"] == {"rope_type": "default", "rope_theta": 5e3}
+
+
 def test_code_that_such_a_model_brings_is_left_alone(tmp_path: Path) -> None:
     written("gemma3", tmp_path / "whole")
     path = tmp_path / "whole" / "config.json"

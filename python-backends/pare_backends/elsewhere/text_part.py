@@ -33,8 +33,8 @@ SAME_ON_TEXT = {
 """model_type of text parts without a causal class of their own, and what computes the same: their
 rotations have three positions, which are one where nothing is seen (transformers, `get_rope_index`
 of each)."""
-OF_PICTURES = ("mrope_section", "mrope_interleaved")
-"""What a rotation says of the three."""
+OF_PICTURES = ("mrope_section", "mrope_interleaved", "type")
+"""What a rotation says of the three; `type` is its older name of `rope_type`, such as mrope."""
 INSIDE = re.compile(r"(?:model\.)?(?:language_model|text_model)\.(?:model\.)?(?P<own>.+)")
 """Names of the text part's tensors, of whichever version of transformers."""
 OUTSIDE = re.compile(
@@ -62,19 +62,21 @@ def _causal_config(kind: str, whole: Any, text: Any) -> Any | None:
     from transformers.models.auto.configuration_auto import CONFIG_MAPPING
     from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
 
-    named = MODEL_FOR_CAUSAL_LM_MAPPING_NAMES.get(kind)
-    if not isinstance(named, str) or not named.endswith("ForCausalLM"):
+    causal = MODEL_FOR_CAUSAL_LM_MAPPING_NAMES.get(kind)
+    if not isinstance(causal, str) or not causal.endswith("ForCausalLM"):
         return None
     said = {key: value for key, value in text.to_dict().items() if key != "model_type"}
     rope = said.get("rope_parameters")
     if kind != text.model_type and isinstance(rope, dict):
         plain = {key: value for key, value in rope.items() if key not in OF_PICTURES}
-        said["rope_parameters"] = {**plain, "rope_type": "default"}
+        named = rope.get("rope_type", rope.get("type"))
+        kind_of_rope = "default" if named in (None, "mrope") else named
+        said["rope_parameters"] = {**plain, "rope_type": kind_of_rope}
     for key in TOKENS:
         if said.get(key) is None:
             said[key] = getattr(whole, key, None)
     made = CONFIG_MAPPING[kind](**said)
-    made.architectures = [named]
+    made.architectures = [causal]
     return made
 
 
