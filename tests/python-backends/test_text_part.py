@@ -261,3 +261,30 @@ def test_a_quantized_whole_is_an_original_and_a_trial_of_its_text_part(tmp_path:
     child = read(tmp_path / "taken")
     for layer in source.stored:
         np.testing.assert_allclose(child.weight(layer), source.weight(layer), rtol=2e-3, atol=1e-6)
+
+
+def test_a_whole_in_8_bit_floats_is_an_original(tmp_path: Path) -> None:
+    """As Ministral 3 Instruct lies on the hub: a scale a matrix, and one of its inputs."""
+    written("ministral3", tmp_path / "whole")
+    imported(tmp_path / "whole", tmp_path / "floats")
+    path = tmp_path / "whole" / "model.safetensors"
+    tensors, config = load_file(path), json.loads((path.parent / "config.json").read_text())
+    text = [name for name in tensors if "language_model" in name and "_proj.weight" in name]
+    for name in text:
+        scale = tensors[name].abs().max() / 448
+        tensors[f"{name}_scale_inv"] = scale.bfloat16()
+        tensors[name] = (tensors[name] / scale.bfloat16().float()).to(torch.float8_e4m3fn)
+        tensors[name.replace(".weight", ".activation_scale")] = torch.tensor(0.1).bfloat16()
+    save_file(tensors, path, metadata={"format": "pt"})
+    words = {"quant_method": "fp8", "activation_scheme": "static", "weight_block_size": None}
+    (path.parent / "config.json").write_text(json.dumps({**config, "quantization_config": words}))
+    facts = imported(tmp_path / "whole", tmp_path / "text")
+    assert (facts["architecture"], facts["dtype"]) == ("Ministral3ForCausalLM", "fp8")
+    assert not any("does not read" in note for note in facts["notes"]), facts["notes"]
+    own, wanted = read(tmp_path / "text").floats, read(tmp_path / "floats").floats
+    assert len(text) == 14
+    assert set(own) == set(wanted)
+    for name in wanted:
+        np.testing.assert_allclose(own[name], wanted[name], rtol=0.07, atol=1e-3)
+    found = inspected(tmp_path / "whole", tmp_path / "floats")
+    assert found["problem"] is None

@@ -36,7 +36,7 @@ def run(request: ImportModelRequest, report: Report) -> dict[str, Any]:
     checkpoint directory stays where it is and is not copied."""
     if request.trust_remote_code:
         os.environ["PARE_TRUST_REMOTE_CODE"] = "1"
-    source = find_source(request.model_name, request.trust_remote_code, report)
+    source = find_source(request.model_name, request.trust_remote_code, report, packed=True)
     directory, made = make_baseline(source, Path(request.output_dir).resolve(), report)
     with report.span("inspect"):
         check_directory(directory)

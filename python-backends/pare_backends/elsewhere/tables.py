@@ -17,6 +17,8 @@ from pare_backends.elsewhere.given import Held, refused, unread_grid
 EIGHT_BIT_RANGE = 127
 FLOAT8 = "F8_E4M3"
 ENDS = (".weight_scale_inv", ".weight_scale")
+INPUT_SCALES = (".input_scale", ".activation_scale")
+"""Of a layer's inputs: llm-compressor's name, and transformers' (Ministral 3's files have it)."""
 NOTHING = np.zeros(0, np.float32)
 
 
@@ -87,9 +89,9 @@ def float8_layers(
         if end is None or len(entry.shape) != 2:
             raise refused(name, f"{layer} is of 8-bit floats without a scale")
         layers[layer] = float8_layer(name, layer, end, stored)
-        beside = (".weight", end, ".input_scale")
-        used.update(one for part in beside if (one := f"{layer}{part}") in stored)
-        rounds = rounds or end == ENDS[0] or f"{layer}.input_scale" in stored
+        inputs = {f"{layer}{one}" for one in INPUT_SCALES} & set(stored)
+        used.update({weight, f"{layer}{end}"} | inputs)
+        rounds = rounds or end == ENDS[0] or bool(inputs)
     rounds = rounds or (bool(layers) and rounds_inputs(words))
     note = "Its inputs stay floats here: elsewhere they are rounded to 8-bit floats as it runs"
     return layers, used, [note] if rounds else []

@@ -110,7 +110,7 @@ def said_config(config: Any, names: Collection[str], dtype: str) -> dict[str, An
     return {
         **{key: value for key, value in own.items() if key not in left_out},
         "architectures": list(config.architectures),
-        "tie_word_embeddings": not {HEAD, HEAD.removesuffix(".weight")} & set(names),
+        "tie_word_embeddings": is_tied(names),
         "dtype": dtype,
     }
 
@@ -166,5 +166,17 @@ def with_text_part(given: Given, config: Any) -> Given:
     """A checkpoint made elsewhere without what reads no text. config: of its text part"""
     names = text_names(given.tensors)
     kept = {own: given.tensors[name] for name, own in names.items()}
-    note = left_out_note(config, f"{len(given.tensors) - len(kept)} tensors are")
+    left = len(given.tensors) - len(kept)
+    head, first = (kept[one].read() if one in kept else None for one in (HEAD, EMBEDDING))
+    both = isinstance(head, np.ndarray) and isinstance(first, np.ndarray)
+    if both and np.array_equal(head, first):
+        kept.pop(HEAD)
+    config.tie_word_embeddings = is_tied(kept)
+    note = left_out_note(config, f"{left} tensors are")
     return replace(given, config=config, tensors=kept, notes=(*given.notes, note))
+
+
+def is_tied(names: Collection[str]) -> bool:
+    """Whether the embedding is the head, as there is none. names: a head's is a layer's where it is
+    packed"""
+    return not {HEAD, HEAD.removesuffix(".weight")} & set(names)
