@@ -168,9 +168,9 @@ def with_text_part(given: Given, config: Any) -> Given:
     kept = {own: given.tensors[name] for name, own in names.items()}
     left = len(given.tensors) - len(kept)
     head, first = (kept[one].read() if one in kept else None for one in (HEAD, EMBEDDING))
-    if isinstance(head, np.ndarray) and isinstance(first, np.ndarray):
-        if np.array_equal(head, first):
-            kept.pop(HEAD)
+    arrays = isinstance(head, np.ndarray) and isinstance(first, np.ndarray)
+    if arrays and np.array_equal(np.asarray(head), np.asarray(first)):
+        kept.pop(HEAD)
     config.tie_word_embeddings = is_tied(kept)
     note = left_out_note(config, f"{left} tensors are")
     return replace(given, config=config, tensors=kept, notes=(*given.notes, note))
