@@ -11,7 +11,7 @@ const NAMED: readonly (readonly [RegExp, Role])[] = [
   [/attn\.gate_proj$/, "other"], // of what attention gives, not of an MLP
   [/(?:qkv_proj|in_proj_qkv|query_key_value|c_attn|Wqkv)$/, "qkv"],
   [/q_proj$/, "q"],
-  [/k_proj$/, "k"],
+  [/(?:k_proj|indexer\.wk)$/, "k"],
   [/(?:v_proj|kv_b_proj)$/, "v"],
   [/(?:o_proj|attn\.out_proj|attn\.c_proj|(?:attn|attention)\.dense)$/, "o"],
   [/(?:gate_up_proj|up_proj|input_linear|w3|fc1|c_fc|dense_h_to_4h)$/, "up"],
@@ -32,7 +32,10 @@ export interface BlockTensor {
 }
 
 /** Whose file has this matrix turned, in two: it is no blocks there. */
-const TURNED: Readonly<Record<string, RegExp>> = { KimiLinearForCausalLM: /kv_b_proj$/ };
+const TURNED: Readonly<Record<string, RegExp>> = {
+  KimiLinearForCausalLM: /kv_b_proj$/,
+  GlmMoeDsaForCausalLM: /kv_b_proj$/,
+};
 
 function roleOf(name: string, architecture: string): Role {
   if (TURNED[architecture]?.test(name)) return "kept";

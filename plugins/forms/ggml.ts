@@ -90,6 +90,7 @@ export const WRITTEN = [
   "YoutuForCausalLM",
   "AfmoeForCausalLM",
   "MiMoV2FlashForCausalLM",
+  "GlmMoeDsaForCausalLM",
 ];
 
 /** Whether a GGUF file of the model is written. */

@@ -326,17 +326,18 @@ Deno.test("a matrix that the quantizer leaves in floats is counted so, whatever 
   assert.deepEqual(kquant.accepts(params, own), { ok: true });
 });
 
-Deno.test("a gate of what attention gives is no gate of an MLP", () => {
+Deno.test("a gate of what attention gives is no gate of an MLP, keys of an indexer are keys", () => {
   const facts = factsOf("a");
-  const row = { name: "self_attn.gate_proj", out_features: 512, in_features: 256 };
-  const beside = BlockMatrix.parse({ ...row, blocks: [[0, 23]] });
-  const block_matrices = [...facts.model.block_matrices!, beside];
-  const kinds = linearKinds("IQ3_XS", true, {
-    ...facts,
-    model: { ...facts.model, block_matrices },
+  const [gate, keys] = ["self_attn.gate_proj", "self_attn.indexer.wk"].map((name) => {
+    const row = { name, out_features: 512, in_features: 256, blocks: [[0, 23]] };
+    return BlockMatrix.parse(row);
   });
+  const block_matrices = [...facts.model.block_matrices!, gate!, keys!];
+  const own = { ...facts, model: { ...facts.model, block_matrices } };
+  const kinds = linearKinds("IQ3_XS", true, own);
   const of = (role: string) => kinds.filter((one) => one.role === role).map(({ kind }) => kind);
   assert.deepEqual(of("other"), Array(24).fill("IQ3_S"));
+  assert.deepEqual(of("k"), Array(48).fill("IQ3_XXS"));
   assert.deepEqual(of("gate").length, 24);
 });
 

@@ -188,6 +188,13 @@ OTHERWISE: dict[str, dict[str, Any]] = {
             },
         },
     },
+    "GlmMoeDsaForCausalLM": {
+        **LATENT, "num_hidden_layers": 4, "n_routed_experts": 8, "n_group": 4, "topk_group": 2,
+        "n_shared_experts": 1, "routed_scaling_factor": 1.8, "index_topk": 24,
+        "index_head_dim": 64, "index_n_heads": 32,
+        "indexer_types": ["full", "shared", "full", "shared"],
+        "rope_parameters": {"rope_type": "default", "rope_theta": 5e3},
+    },
     "MiniMaxM2ForCausalLM": {
         "num_local_experts": 4, "num_experts_per_tok": 2, "pad_token_id": 0,
         "rope_parameters": HALF_ROTATED,

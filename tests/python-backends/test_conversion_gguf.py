@@ -55,6 +55,8 @@ def test_a_trial_without_a_packed_layer_is_written_in_floats(tmp_path: Path) -> 
         "FalconH1ForCausalLM",
         "DbrxForCausalLM",
         "KimiLinearForCausalLM",
+        "MiMoV2FlashForCausalLM",
+        "GlmMoeDsaForCausalLM",
         "Llama4ForCausalLM",
     ],
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from architecture_configs import OTHERWISE
+from architecture_configs import OTHERWISE, YARN
 from test_gguf_layout import config, keys_of
 
 from pare_backends.failures import CallFailure
@@ -47,6 +47,18 @@ def turned(share: float, kind: str = "default") -> dict[str, Any]:
         ("MiMoV2Flash", dict(rope_parameters={"rope_theta": 1e4}), "its rope_parameters are not"),
         ("MiMoV2Flash", dict(rope_parameters=turned(0.25)), "factor is 0.5 and 0.25, llama.cpp"),
         ("MiMoV2Flash", dict(rope_parameters=turned(0.5, "linear")), "of layers with a window"),
+        ("GlmMoeDsa", dict(index_head_dim=32), "its index_head_dim is 32, llama.cpp takes a power"),
+        ("GlmMoeDsa", dict(index_head_dim=192), "its index_head_dim is 192, llama.cpp takes a"),
+        ("GlmMoeDsa", dict(indexer_types=["shared"] * 4), "its first layer has no indexer"),
+        ("GlmMoeDsa", dict(q_lora_rank=None), "it has no q_lora_rank"),
+        ("GlmMoeDsa", dict(n_shared_experts=0), "no n_shared_experts, llama.cpp takes both"),
+        ("GlmMoeDsa", dict(attention_bias=True), "its attention_bias is true"),
+        ("GlmMoeDsa", dict(rope_parameters=YARN), "its rope_type is yarn, not one of default"),
+        (
+            "GlmMoeDsa",
+            dict(mlp_layer_types=["sparse", "dense", "sparse", "sparse"]),
+            "its mlp_layer_types are not dense at first",
+        ),
         ("SolarOpen", dict(n_shared_experts=0), "it has no n_shared_experts"),
     ],
 )
@@ -121,3 +133,37 @@ def test_mimo_is_read_as_the_hub_or_transformers_has_it() -> None:
     for sink in ("sinks", "attention_sink_bias"):
         assert layout.name(f"model.layers.1.self_attn.{sink}") == "blk.1.attn_sinks.weight"
     assert layout.is_left_out("model.mtp.layers.0.self_attn.q_proj.weight")
+
+
+def test_layers_of_glm_5_that_take_what_another_found_are_told_by_name_or_by_how_often() -> None:
+    """As GLM-5.2's config and transformers' have them; the cache holds a vector of 32 features and
+    8 that are rotated."""
+    own = of("GlmMoeDsa", num_hidden_layers=7)
+    del own["indexer_types"]
+    for said, full in (
+        ({"indexer_types": ["full"] * 6 + ["shared"]}, [True] * 6 + [False]),
+        ({"index_topk_pattern": "FSFSFSF"}, [True, False] * 3 + [True]),
+        (
+            {"index_topk_freq": 4, "index_skip_topk_offset": 2},
+            [True, True, False, False, False, True, False],
+        ),
+        ({}, [True] * 7),
+    ):
+        layout = GgufLayout({**own, **said})
+        written = keys_of(layout)
+        assert written["glm-dsa.attention.indexer.types"] == full
+    for key, value in (
+        ("attention.head_count_kv", 1), ("attention.key_length", 40),
+        ("attention.value_length", 32), ("attention.key_length_mla", 24),
+        ("attention.value_length_mla", 32), ("rope.dimension_count", 8),
+        ("attention.indexer.head_count", 32), ("attention.indexer.key_length", 64),
+        ("attention.indexer.top_k", 24), ("expert_group_used_count", 2),
+        ("leading_dense_block_count", 1),
+    ):  # fmt: skip
+        assert written[f"glm-dsa.{key}"] == value, key
+    kept = "model.layers.0.self_attn.kv_b_proj.weight"
+    assert layout.names(kept) == ["blk.0.attn_k_b.weight", "blk.0.attn_v_b.weight"]
+    assert not layout.holds_rows(kept)
+    keys = dict(mlp_layer_types=["dense"] * 3 + ["sparse"] * 4, first_k_dense_replace=1)
+    written = keys_of(GgufLayout({**own, **keys}))
+    assert written["glm-dsa.leading_dense_block_count"] == 3

@@ -2,6 +2,7 @@
 
 llama.cpp computes them in two ways. Written is the one that multiplies by the checkpoint's own
 matrix (`kv_b_proj`), which can be blocks as any other; its cache holds whole keys and values.
+GLM 5 it computes in the other alone, whose cache holds the vector: half of that matrix is turned.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from pare_backends.runtimes.llama_cpp.architectures import mixtures
 from pare_backends.runtimes.llama_cpp.architectures import own_keys as own
 from pare_backends.runtimes.llama_cpp.architectures.architecture import Architecture, HeadWidths
 from pare_backends.runtimes.llama_cpp.architectures.own_keys import Config
+from pare_backends.runtimes.llama_cpp.architectures.parts import LatentParts
 
 LITE = (26, 27)
 """llama.cpp takes models of so many layers for ones whose queries come out of a token itself."""
@@ -66,10 +68,14 @@ def attention_why_not(config: Config) -> str | None:
     return own.takes(attention_bias=False, mlp_bias=False, rope_interleave=True)(config)
 
 
-def latent_why_not(config: Config) -> str | None:
+def no_experts(config: Config) -> str | None:
     if config.get("n_routed_experts") is None or not config.get("n_shared_experts"):
         return "it has no n_routed_experts or no n_shared_experts, llama.cpp takes both"
-    return attention_why_not(config)
+    return None
+
+
+def latent_why_not(config: Config) -> str | None:
+    return no_experts(config) or attention_why_not(config)
 
 
 def greedy_why_not(config: Config) -> str | None:
@@ -93,6 +99,81 @@ def _as_counted(config: Config) -> Config:
 
 def glm_keys(writer: GGUFWriter, config: Config) -> None:
     sigmoid_keys(writer, _as_counted(config))
+
+
+HADAMARD = 64
+"""Features of the smallest Hadamard matrix, which llama.cpp multiplies an indexer's heads by."""
+DENSE_LAYERS = 3
+"""Of GLM 5, where a config does not say."""
+TAKES = ("shared", "S")
+"""Names of layers that take what the last indexer found: the others have one."""
+
+
+def sparse_settings(config: Config) -> Config:
+    """Which layers of GLM 5 find the tokens that they attend to, and which take those that the
+    layer before them took: by name, by letters or by how often, as transformers reads it."""
+    count = int(config.get("num_hidden_layers") or 0)
+    often = max(int(config.get("index_topk_freq") or 1), 1)
+    offset = int(config.get("index_skip_topk_offset", 2))
+    finds = [max(i - offset + 1, 0) % often == 0 for i in range(count)]
+    named = config.get("indexer_types") or config.get("index_topk_pattern")
+    if named:
+        finds = [kind not in TAKES for kind in named]
+    kinds = config.get("mlp_layer_types")
+    said = config.get("first_k_dense_replace", DENSE_LAYERS)
+    dense = min(int(said), count) if kinds is None else list(kinds).count("dense")
+    return {**config, "finds": finds, "first_k_dense_replace": dense}
+
+
+def kept_widths(config: Config) -> HeadWidths:
+    """Of the one head of keys that is kept: a vector, and what of it is rotated."""
+    rank, rotated = int(config["kv_lora_rank"]), int(config["qk_rope_head_dim"])
+    return HeadWidths(rank + rotated, rank, rotated)
+
+
+def one_head(config: Config) -> int:
+    return 1
+
+
+def sparse_keys(writer: GGUFWriter, config: Config) -> None:
+    sigmoid_keys(writer, config)
+    whole = latent_widths(config)
+    writer.add_key_length_mla(whole.key)
+    writer.add_value_length_mla(whole.value)
+    writer.add_indexer_head_count(int(config["index_n_heads"]))
+    writer.add_indexer_key_length(int(config["index_head_dim"]))
+    writer.add_indexer_top_k(int(config["index_topk"]))
+    writer.add_array("glm-dsa.attention.indexer.types", config["finds"])
+
+
+def sparse_why_not(config: Config) -> str | None:
+    head = int(config["index_head_dim"])
+    if head < HADAMARD or head & (head - 1):
+        return f"its index_head_dim is {head}, llama.cpp takes a power of two from {HADAMARD} on"
+    if not config["finds"][0]:
+        return "its first layer has no indexer, and none is before it"
+    if not config.get("q_lora_rank"):
+        return "it has no q_lora_rank, llama.cpp takes queries out of a vector"
+    return own.takes(attention_bias=False, mlp_bias=False)(config) or no_experts(config)
+
+
+# Of tokens that an indexer scores alike llama.cpp may attend to another: so it was with 4 heads,
+# which gave 7 of 82 tokens a zero that was shared at the end of what is taken, none with 16.
+GLM_DSA = Architecture(
+    MODEL_ARCH.GLM_DSA,
+    ropes=("default",),
+    settings=sparse_settings,
+    own_keys={"num_experts": "n_routed_experts"},
+    head_widths=kept_widths,
+    kv_heads=one_head,
+    write_keys=sparse_keys,
+    why_not=own.first_of(sparse_why_not, mixtures.dense_first),
+)
+
+
+def glm_dsa(config: Config) -> Architecture:
+    heads, width = int(config.get("num_attention_heads") or 1), config.get("qk_nope_head_dim", 192)
+    return replace(GLM_DSA, parts={"kv_b_proj.weight": LatentParts(heads=heads, width=int(width))})
 
 
 DEEPSEEK = Architecture(
@@ -136,6 +217,7 @@ LATENT = {
     "YoutuForCausalLM": replace(
         DEEPSEEK, own_keys={}, write_keys=dense_keys, note=padding_note, why_not=attention_why_not
     ),
+    "GlmMoeDsaForCausalLM": replace(GLM_DSA, variant=glm_dsa),
     "Glm4MoeLiteForCausalLM": replace(
         DEEPSEEK,
         write_keys=glm_keys,
