@@ -42,6 +42,18 @@ function roleOf(name: string, architecture: string): Role {
   return NAMED.find(([ending]) => ending.test(name))?.[1] ?? "other";
 }
 
+/**
+ * Whether columns of a matrix stand in another order in the file, a head of values at a time: where several
+ * values share a key, as in larger models of Qwen3.5.
+ */
+export function movesColumns({ model }: Facts): boolean {
+  if (!/^Qwen3_5/.test(model.architecture)) return false;
+  const rowsOf = (name: RegExp) =>
+    model.block_matrices?.find((one) => name.test(one.name))?.out_features ?? 0;
+  // Queries, keys and values of as many heads of one width are three times the values.
+  return rowsOf(/in_proj_qkv$/) !== 3 * rowsOf(/in_proj_z$/);
+}
+
 /** The tensors of the blocks in a block's order; null: the facts are an old record, which names none. */
 export function blockTensors({ model }: Facts): BlockTensor[] | null {
   return model.block_matrices?.map(

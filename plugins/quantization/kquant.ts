@@ -27,7 +27,7 @@ import {
   packsLinearLayers,
   roundsOnce,
 } from "./_groups.ts";
-import { blockTensors, expertCount, weightsOf } from "../forms/_ggml_blocks.ts";
+import { blockTensors, expertCount, movesColumns, weightsOf } from "../forms/_ggml_blocks.ts";
 import {
   assignedKinds,
   embeddingKind,
@@ -63,6 +63,9 @@ const SECONDS_A_WEIGHT_BY_COLUMNS = 6e-8;
 
 /** What an assignment looks like; mixing/assignment.py of the Python half reads it. */
 const ASSIGNMENT = "[A-Z0-9_]{4,7}=[0-9,-]+( [A-Z0-9_]{4,7}=[0-9,-]+){0,31}";
+
+/** Mixes whose blocks hold 32 weights. */
+const SMALL_BLOCKS: readonly MixName[] = ["Q4_0", "Q5_0", "Q8_0", "IQ4_NL"];
 
 const OUTER = [
   ...["mix", "floats", "Q8_0", "Q6_K", "Q5_K", "Q4_K", "Q5_0", "IQ4_NL", "Q4_0"] as const,
@@ -190,6 +193,13 @@ function accepts(params: KquantParams, facts: Facts): Support {
   const divides = dividesRows(BLOCK, [...linearRows(facts), ...columns, facts.model.hidden_size]);
   if (!divides.ok) return divides;
   const { block_mix: mix, assignment, importance } = params;
+  const whole = SMALL_BLOCKS.includes(mix) && assignment === "none" && params.kinds_by === "mix";
+  if (!whole && movesColumns(facts)) {
+    const reason =
+      "llama.cpp has columns of its out_proj in another order, which tears blocks of " +
+      `256: take a block_mix of ${SMALL_BLOCKS.join(", ")}`;
+    return { ok: false, reason };
+  }
   const tensors = blockTensors(facts) ?? [];
   if (assignment !== "none" && expertCount(tensors) > 1) {
     const reason =

@@ -6,6 +6,8 @@ from typing import Any
 
 ATTENDS = {"layer_types": ["attention"] * 3, "position_embedding_type": "rope"}
 VARIANTS: dict[str, dict[str, dict[str, Any]]] = {
+    "Qwen3_5ForCausalLM": {"-shared": {"linear_num_value_heads": 6}},
+    "Qwen3_5MoeForCausalLM": {"-shared": {"linear_num_value_heads": 4}},
     "GraniteMoeHybridForCausalLM": {
         "-dense": {"num_local_experts": 0},
         "-rotating": {"position_embedding_type": "rope"},

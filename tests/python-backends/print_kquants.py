@@ -24,22 +24,22 @@ from pare_backends.progress import silent_report
 
 
 @functools.cache
-def floats_of(architecture: str) -> Path:
+def floats_of(architecture: str, variant: str = "") -> Path:
     """A model of random weights with a tokenizer and windows of text."""
-    four_bit_model(architecture)
-    directory = folder() / f"{architecture}-floats"
+    four_bit_model(architecture, variant)
+    directory = folder() / f"{architecture}{variant}-floats"
     write_tokenizer(directory)
     ids = np.random.default_rng(0).integers(0, 320, (4, 32)).astype(np.int32)
     save_file({"input_ids": ids}, str(directory / "windows.st"))
     return directory
 
 
-def made(architecture: str, params: dict[str, Any]) -> dict[str, Any]:
-    source = floats_of(architecture)
+def made(architecture: str, params: dict[str, Any], variant: str = "") -> dict[str, Any]:
+    source = floats_of(architecture, variant)
     before = import_model(
         ImportModelRequest(str(source), str(source / "none"), False), silent_report()
     )
-    output = folder() / f"{architecture}-kquant"
+    output = folder() / f"{architecture}{variant}-kquant-{params['block_mix']}"
     asked = apply.ApplyRequest(
         parent_dir=str(source), output_dir=str(output), agent="quantization", method="kquant",
         params=params, calibration_path=str(source / "windows.st"), seed=0, python_path=None,

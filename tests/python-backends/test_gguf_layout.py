@@ -128,7 +128,6 @@ def test_layout_refuses_what_llama_cpp_computes_otherwise() -> None:
             latent(3, rope_parameters={**YARN, "mscale": 1.0, "mscale_all_dim": 0.7}),
             "its mscale is 1.0 and its mscale_all_dim 0.7",
         ),
-        (delta(linear_num_value_heads=4), "its 4 linear_num_value_heads share 2 keys"),
         (delta(linear_value_head_dim=64), "linear_key_head_dim is 32 and its linear_value_head"),
         (
             delta(layer_types=["full_attention", "linear_attention"]),

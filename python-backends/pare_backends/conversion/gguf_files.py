@@ -218,8 +218,9 @@ def restored(layout: Any, tensors: dict[str, GgufTensor], name: str) -> np.ndarr
         return None
     values = (one_of(name, layout.joined(name, found)).T / layout.factor(name)).T
     values = values.astype(np.float32) - np.float32(layout.norm_shift(name))
-    order = layout.row_order(name, len(values))
-    return values if order is None else values[np.argsort(order)]
+    order, columns = layout.row_order(name, len(values)), layout.column_order(name)
+    values = values if order is None else values[np.argsort(order)]
+    return values if columns is None else values[:, np.argsort(columns)]
 
 
 def as_stored(layout: Any, name: str, values: np.ndarray) -> np.ndarray:
@@ -270,8 +271,10 @@ def checked_blocks(
     if own.shape != tensor.matrix_shape:
         return row | {"problem": f"it is {found.kind} {own.shape} in the file"}
     order = layout.row_order(f"{layer}.weight", len(own))
-    multiplied = writer_of(NAME, "gguf_blocks").multiplied
-    blocks = multiplied(layer, tensor.kind, tensor.blocks, layout.factor(f"{layer}.weight")).data
+    form = writer_of(NAME, "gguf_blocks")
+    name, kind = f"{layer}.weight", tensor.kind
+    blocks = form.multiplied(layer, kind, tensor.blocks, layout.factor(name)).data
+    blocks = form.in_columns(layer, kind, blocks, layout.column_order(name))
     blocks = blocks if order is None else blocks[order]
     held = one_of(f"{layer}.weight", found.data)
     if found.kind == tensor.kind and not np.array_equal(held, blocks):

@@ -59,6 +59,14 @@ class FloatFile:
         """The tensors of the file that hold each layer: more than one where it is several there."""
         return {layer: self.layout.names(f"{layer}.weight") for layer in layers}
 
+    def in_file(self, importance: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """What columns weigh by layer, in the file's order of columns."""
+        orders = {layer: self.layout.column_order(f"{layer}.weight") for layer in importance}
+        return {
+            layer: values if (order := orders[layer]) is None else values.reshape(-1)[order]
+            for layer, values in importance.items()
+        }
+
     def quantize(self, layers: Sequence[str], wanted: Wanted) -> dict[str, GgmlTensor]:
         """The blocks of these layers. Those that llama.cpp left in floats are not among them, nor
         those whose rows no file has as they are.
@@ -81,7 +89,7 @@ class FloatFile:
                 for name in named.get(one, ())
             }
             | {name: FLOATS for names in torn for name in names},
-            "importance": importance_file(self.folder, wanted.importance, named),
+            "importance": importance_file(self.folder, self.in_file(wanted.importance), named),
         }
         (self.folder / "job.json").write_text(json.dumps(job))
         with self.report.span("quantize", library=True):
@@ -209,5 +217,9 @@ def read_blocks(
         order = layout.row_order(tensor, len(blocks))
         if order is not None:
             blocks = np.ascontiguousarray(blocks[np.argsort(order)])
+        columns = layout.column_order(tensor)
+        if columns is not None:
+            in_columns = writer_of("gguf", "gguf_blocks").in_columns
+            blocks = in_columns(layer, kind, blocks, np.argsort(columns))
         made[layer] = GgmlTensor(blocks, kind, int(held[0].shape[0]))
     return made

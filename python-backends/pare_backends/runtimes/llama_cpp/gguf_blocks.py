@@ -66,6 +66,25 @@ def to_blocks(name: str, weight: PackedWeight) -> Blocks:
     return Blocks(kind, np.ascontiguousarray(blocks.reshape(weight.rows, -1)), error)
 
 
+def in_columns(name: str, kind: str, data: np.ndarray, order: np.ndarray | None) -> np.ndarray:
+    """The blocks of a matrix whose columns stand in another order, block by block.
+
+    kind: one of ggml's; data: (o, bytes of a row) uint8; order: (i,), None: as they are
+    raises: CallFailure where a block holds columns that come apart
+    """
+    if order is None:
+        return data
+    block = BLOCK_KINDS[kind]
+    wholes = order.reshape(-1, block.weights) if len(order) % block.weights == 0 else order[:, None]
+    first = wholes[:, 0] // block.weights
+    if not np.array_equal(wholes, first[:, None] * block.weights + np.arange(wholes.shape[1])):
+        raise _no_block(
+            name, f"its columns have another order there, which tears blocks of {block.weights}"
+        )
+    by_block = data.reshape(len(data), -1, block.octets)
+    return np.ascontiguousarray(by_block[:, first].reshape(len(data), -1))
+
+
 HALVES = {
     **dict.fromkeys(("Q4_0", "Q5_0", "Q8_0", "IQ4_NL", "IQ4_XS"), (0,)),
     **dict.fromkeys(("IQ1_S", "IQ2_XXS", "IQ2_XS", "IQ2_S", "IQ3_XXS", "IQ3_S"), (0,)),

@@ -110,6 +110,8 @@ class GgufLayout:
         self.notes = [note for note in said if note is not None]
         """What llama.cpp computes by another formula than the model."""
         self._factors = self._architecture.factors(config) if multiplies else {}
+        self._row_orders = self._architecture.row_orders(config)
+        self._column_orders = self._architecture.column_orders(config)
         self._names = get_tensor_name_map(self._architecture.kind, self.layers)
 
     def name(self, tensor: str) -> str:
@@ -229,6 +231,8 @@ class GgufLayout:
 
     def row_order(self, tensor: str, rows: int) -> np.ndarray | None:
         """Rows of a tensor in the file's order; None where it is the checkpoint's own."""
+        if (own := _by_ending(self._row_orders, tensor)) is not None:
+            return own
         layer = tensor.split(".")[-2]
         if layer == self._architecture.fused:
             # Key by key its queries, it and its value: llama.cpp has all queries first.
@@ -242,6 +246,10 @@ class GgufLayout:
         width = own.shape[1] if self.rope is None else self.rope.dimensions  # what is not rotated
         turned = own[:, :width].reshape(heads, 2, -1).swapaxes(1, 2).reshape(heads, -1)  # stays
         return np.concatenate([turned, own[:, width:]], axis=1).reshape(-1)
+
+    def column_order(self, tensor: str) -> np.ndarray | None:
+        """Columns of a tensor in the file's order; None where it is the checkpoint's own."""
+        return _by_ending(self._column_orders, tensor)
 
     def _kv_heads_by_layer(self) -> int | list[int]:
         """Heads of keys; by layer where some hold a state and have none."""
@@ -277,6 +285,10 @@ class GgufLayout:
 def in_usual_words(config: Mapping[str, Any], own_keys: Mapping[str, str]) -> dict[str, Any]:
     """The config with the values of its architecture's own names under the usual ones."""
     return {**config, **{usual: config[own] for usual, own in own_keys.items() if own in config}}
+
+
+def _by_ending(orders: Mapping[str, np.ndarray], tensor: str) -> np.ndarray | None:
+    return next((order for ending, order in orders.items() if tensor.endswith(ending)), None)
 
 
 def layer_of(tensor: str) -> int:

@@ -24,7 +24,7 @@ from pare_backends.checkpoint.forms.ggml import BLOCK_KINDS
 from pare_backends.checkpoint.own_files import own_file
 from pare_backends.failures import CallFailure
 from pare_backends.progress import Report
-from pare_backends.runtimes.llama_cpp.gguf_blocks import multiplied, to_blocks
+from pare_backends.runtimes.llama_cpp.gguf_blocks import in_columns, multiplied, to_blocks
 from pare_backends.runtimes.llama_cpp.gguf_directory import DESCRIPTION_FILE, MODEL_FILE
 from pare_backends.runtimes.llama_cpp.gguf_layout import (
     IN_FLOAT32,
@@ -198,13 +198,13 @@ def held(
     name: str, weights: StoredWeights, layout: GgufLayout, exact: bool, precision: str = "f16"
 ) -> Tensor:
     """A tensor in the file's form and order of rows."""
-    factor = layout.factor(name)
+    factor, columns = layout.factor(name), layout.column_order(name)
     torn = not layout.holds_rows(name)
     held_blocks = None if exact or torn else weights.blocks(name)
     if held_blocks is not None:
         order = layout.row_order(name, len(held_blocks.blocks))
         own = multiplied(name, held_blocks.kind, held_blocks.blocks, factor)
-        ordered = _ordered(own.data, order)
+        ordered = _ordered(in_columns(name, held_blocks.kind, own.data, columns), order)
         if held_blocks.experts:
             ordered = ordered.reshape(held_blocks.experts, -1, ordered.shape[1])
         return Tensor(held_blocks.kind, ordered, own.scale_error)
@@ -214,12 +214,13 @@ def held(
         packed = replace(packed, scales=scales)
         order = layout.row_order(name, packed.rows)
         if exact:
-            return Tensor("F32", _ordered(packed.dequantize(), order))
+            return Tensor("F32", _ordered(_turned(packed.dequantize(), columns), order))
         blocks = to_blocks(name, packed)
+        data = in_columns(name, blocks.kind, blocks.data, columns)
         wide = None
         if packed.bits not in (4, 8):
             wide = f"{packed.bits}-bit integers run as {blocks.kind}, 4 bits each"
-        return Tensor(blocks.kind, _ordered(blocks.data, order), blocks.scale_error, wide)
+        return Tensor(blocks.kind, _ordered(data, order), blocks.scale_error, wide)
     values = weights.floats(name).astype(np.float32)
     if layout.is_turned(name):
         values = np.ascontiguousarray(values.swapaxes(-1, -2))
@@ -229,7 +230,7 @@ def held(
         values += shift
     values = layout.as_computed(name, values)
     values = (values.T * factor).T.astype(np.float32)
-    values = _ordered(values, layout.row_order(name, len(values)))
+    values = _ordered(_turned(values, columns), layout.row_order(name, len(values)))
     # A router's rows are few and choose: llama.cpp's own converter leaves them in float32.
     if exact or values.ndim == 1 or precision == "f32" or name.endswith(IN_FLOAT32):
         return Tensor("F32", values)
@@ -245,6 +246,10 @@ def held(
 
 def _ordered(values: np.ndarray, order: np.ndarray | None) -> np.ndarray:
     return values if order is None else np.ascontiguousarray(values[order])
+
+
+def _turned(values: np.ndarray, columns: np.ndarray | None) -> np.ndarray:
+    return values if columns is None else np.ascontiguousarray(values[:, columns])
 
 
 def bytes_read(name: str, data: np.ndarray, tied: bool) -> int:

@@ -26,6 +26,10 @@ def _no_factors(config: Config) -> dict[str, np.ndarray | float]:
     return {}
 
 
+def _no_orders(config: Config) -> dict[str, np.ndarray]:
+    return {}
+
+
 def _nothing_else(config: Config) -> str | None:
     return None
 
@@ -76,6 +80,10 @@ class Architecture:
     ] = ()  # endings of norms that multiply by what they store all the same
     values: Mapping[str, Callable[[np.ndarray, Config], np.ndarray]] = field(default_factory=dict)
     # by endings of tensors that llama.cpp has as what they give
+    row_orders: Callable[[Config], Mapping[str, np.ndarray]] = _no_orders
+    # by endings of tensors their rows in the file's order
+    column_orders: Callable[[Config], Mapping[str, np.ndarray]] = _no_orders
+    # the same of columns, which blocks must not reach across
     factors: Callable[[Config], Mapping[str, np.ndarray | float]] = _no_factors
     # by endings of tensors what their rows are multiplied by: the model has its products so
     window_period: int | None = None  # of so many layers the last sees all; None: every layer does

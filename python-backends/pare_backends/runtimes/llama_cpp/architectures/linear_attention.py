@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 from gguf import MODEL_ARCH, GGUFWriter
-from numpy import exp, ndarray
 
 from pare_backends.runtimes.llama_cpp.architectures import mixtures
 from pare_backends.runtimes.llama_cpp.architectures import own_keys as own
@@ -19,9 +19,9 @@ ROTATED = 0.25
 """The share of a head that they rotate where a config does not say."""
 
 
-def decay(logarithms: ndarray, config: Config) -> ndarray:
+def decay(logarithms: np.ndarray, config: Config) -> np.ndarray:
     """By what a state decays: a checkpoint has its logarithm."""
-    return -exp(logarithms)
+    return -np.exp(logarithms)
 
 
 def period(config: Config) -> int:
@@ -76,13 +76,37 @@ def delta_why_not(config: Config) -> str | None:
     return own.takes(attention_bias=False)(config)
 
 
-def a_value_for_each_key(config: Config) -> str | None:
-    keys, values = config["linear_num_key_heads"], config["linear_num_value_heads"]
-    if keys == values:
-        return None
+def values_by_turns(config: Config, width: int) -> np.ndarray:
+    """Value heads of `width` numbers each in llama.cpp's order: transformers has those that share a
+    key side by side, llama.cpp gives keys to values by turns."""
+    keys = int(config["linear_num_key_heads"])
+    heads = np.arange(int(config["linear_num_value_heads"])).reshape(keys, -1).T.reshape(-1)
+    return (heads[:, None] * width + np.arange(width)).reshape(-1)
+
+
+def shares_keys(config: Config) -> bool:
+    return config["linear_num_value_heads"] != config["linear_num_key_heads"]
+
+
+def value_rows(config: Config) -> dict[str, np.ndarray]:
+    if not shares_keys(config):
+        return {}
+    before = 2 * int(config["linear_num_key_heads"]) * int(config["linear_key_head_dim"])
+    each, whole = (values_by_turns(config, n) for n in (1, int(config["linear_value_head_dim"])))
+    behind = np.concatenate([np.arange(before), before + whole])
+    return {
+        **dict.fromkeys(("in_proj_qkv.weight", "linear_attn.conv1d.weight"), behind),
+        "in_proj_z.weight": whole,
+        **dict.fromkeys(("in_proj_a.weight", "in_proj_b.weight", ".A_log", ".dt_bias"), each),
+    }
+
+
+def value_columns(config: Config) -> dict[str, np.ndarray]:
+    width = int(config["linear_value_head_dim"])
     return (
-        f"its {values} linear_num_value_heads share {keys} keys, and llama.cpp has their columns"
-        " in another order, by which blocks would be torn"
+        {"linear_attn.out_proj.weight": values_by_turns(config, width)}
+        if shares_keys(config)
+        else {}
     )
 
 
@@ -102,7 +126,9 @@ QWEN_35 = replace(
     kind=MODEL_ARCH.QWEN35,
     ropes=("default",),
     write_keys=sections_keys,
-    why_not=own.first_of(delta_why_not, a_value_for_each_key),
+    row_orders=value_rows,
+    column_orders=value_columns,
+    why_not=delta_why_not,
 )
 
 LINEAR_ATTENTION = {
