@@ -19,11 +19,12 @@ from pare_backends.calls import prove_runtime
 from pare_backends.checkpoint import read, write
 from pare_backends.checkpoint.forms.ggml import BLOCK_KINDS
 from pare_backends.failures import CallFailure
+from pare_backends.models.gguf.splittings import LLAMA3_WORDS, splitting_of
 from pare_backends.progress import silent_report
 from pare_backends.runtimes.llama_cpp.architectures.known import ARCHITECTURES
 from pare_backends.runtimes.llama_cpp.gguf_blocks import HALVES, from_blocks, multiplied, to_blocks
 from pare_backends.runtimes.llama_cpp.gguf_layout import GgufLayout
-from pare_backends.runtimes.llama_cpp.gguf_tokenizer import LLAMA3_WORDS, splitting_of, token_list
+from pare_backends.runtimes.llama_cpp.gguf_tokenizer import token_list
 from pare_backends.runtimes.llama_cpp.make import write_gguf
 from pare_backends.runtimes.stored_weights import StoredWeights
 
@@ -237,12 +238,12 @@ def byte_level(**changes: Any) -> dict[str, Any]:
 
 
 def test_splitting_is_named_where_llama_cpp_has_the_same() -> None:
-    split = {"type": "Split", "pattern": {"Regex": LLAMA3_WORDS}}
+    split = {"type": "Split", "pattern": {"Regex": LLAMA3_WORDS}, "behavior": "Isolated"}
     digits = {"type": "Digits", "individual_digits": True}
     for step, name in (
         (byte_level(), "gpt-2"),
         ({"type": "Sequence", "pretokenizers": [digits, byte_level()]}, "smollm"),
-        ({"type": "Sequence", "pretokenizers": [split, byte_level(use_regex=False)]}, "llama-bpe"),
+        ({"type": "Sequence", "pretokenizers": [split, byte_level(use_regex=False)]}, "dbrx"),
         ({"type": "Sequence", "pretokenizers": [split, byte_level()]}, None),
         (byte_level(add_prefix_space=True), None),
         ({"type": "WhitespaceSplit"}, None),

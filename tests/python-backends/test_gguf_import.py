@@ -337,8 +337,8 @@ def test_the_tokenizer_cuts_and_marks_as_the_file_says(tmp_path: Path) -> None:
     assert found["gpt-2"][0] == "12345"
     assert found["llama-bpe"][:1] == ["<s>"] and "".join(found["llama-bpe"][1:]).startswith("12345")
     assert "12345" not in found["llama-bpe"] and found["smollm"][:5] == list("12345")
-    other = rewritten(tmp_path / "m.gguf", {"tokenizer.ggml.pre": "tekken"})
-    assert "tekken" in imported(other, tmp_path / "other")["notes"][0]
+    other = rewritten(tmp_path / "m.gguf", {"tokenizer.ggml.pre": "viking"})
+    assert "viking" in imported(other, tmp_path / "other")["notes"][0]
 
 
 def test_every_end_of_the_file_ends_a_generation(tmp_path: Path) -> None:

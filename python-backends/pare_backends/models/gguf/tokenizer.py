@@ -6,12 +6,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-LLAMA3_WORDS = (
-    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*"
-    r"|\s*[\r\n]+|\s+(?!\S)|\s+"
-)
-"""The pattern of Llama 3's tokenizer.json."""
+from pare_backends.models.gguf.splittings import NAMES
+
 PLAIN = ("gpt-2", "default")
+OTHER_NAMES = {
+    "llama3": "llama-bpe",
+    "llama-v3": "llama-bpe",
+    "dbrx": "llama-bpe",
+    "smaug-bpe": "llama-bpe",
+}
+"""What names the same cutting as another."""
 OF_CLASS = ("qwen2", "qwen35", "falcon", "gemma4")
 """Cuttings that transformers' own class of the architecture makes."""
 
@@ -44,11 +48,19 @@ def _cuttings() -> dict[str, Callable[[], Any]]:
     def digits() -> Any:
         return Sequence([Digits(individual_digits=True), ByteLevel(add_prefix_space=False)])
 
-    def llama3() -> Any:
-        words = Split(Regex(LLAMA3_WORDS), "isolated")
-        return Sequence([words, ByteLevel(add_prefix_space=False, use_regex=False)])
+    def words(patterns: tuple[str, ...]) -> Callable[[], Any]:
+        def made() -> Any:
+            splits = [Split(Regex(one), "isolated") for one in patterns]
+            return Sequence([*splits, ByteLevel(add_prefix_space=False, use_regex=False)])
 
-    return {"smollm": digits, "llama-bpe": llama3, "llama3": llama3, "llama-v3": llama3}
+        return made
+
+    known = {name: words(patterns) for patterns, name in NAMES.items()}
+    return {
+        "smollm": digits,
+        **known,
+        **{other: known[name] for other, name in OTHER_NAMES.items()},
+    }
 
 
 def add_marks(tokenizer: Any, keys: Mapping[str, Any]) -> None:

@@ -13,49 +13,37 @@ from typing import Any
 
 from gguf import GGUFWriter, SpecialVocab, TokenType
 
-LLAMA3_WORDS = (
-    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*"
-    r"|\s*[\r\n]+|\s+(?!\S)|\s+"
+from pare_backends.models.gguf.splittings import BY_CASE, composes, splitting_of
+
+NOT_WRITTEN = "no tokenizer in the GGUF file, token ids only: llama.cpp has no such splitting"
+OTHER_CASES = (
+    "llama.cpp splits words by the case of A to Z alone and knows no marks of letters, the model's"
+    " tokenizer does: words in other capitals, or of Hindi or Thai, may be other tokens"
 )
-"""The pattern of Llama 3's tokenizer.json."""
+NOT_COMPOSED = (
+    "llama.cpp leaves letters and marks that a text has apart as they are, the model's tokenizer"
+    " writes them as one (NFC)"
+)
 
 
 def add_tokenizer(writer: GGUFWriter, directory: Path, vocabulary: int) -> str | None:
-    """Writes the tokenizer. returns: why it could not be written whole; None where it was."""
+    """Writes the tokenizer. returns: why it could not be written, or what llama.cpp does otherwise;
+    None: neither"""
     path = directory / "tokenizer.json"
     document = json.loads(path.read_text()) if path.exists() else {}
-    splitting = splitting_of(document)
-    if splitting is None:
+    splitting, composed = splitting_of(document), composes(document)
+    if splitting is None or composed is None:
         writer.add_tokenizer_model("no_vocab")
-        return "no tokenizer in the GGUF file, token ids only: llama.cpp has no such splitting"
+        return NOT_WRITTEN
     tokens, kinds = token_list(document, vocabulary)
     writer.add_tokenizer_model("gpt2")
     writer.add_tokenizer_pre(splitting)
     writer.add_token_list(tokens)
     writer.add_token_types(kinds)
     SpecialVocab(directory, load_merges=True, n_vocab=vocabulary).add_to_gguf(writer, quiet=True)
-    return None
-
-
-def splitting_of(document: dict[str, Any]) -> str | None:
-    """llama.cpp's name of a tokenizer.json's splitting into words; None where it has none."""
-    model = document.get("model") or {}
-    if model.get("type") != "BPE" or document.get("pre_tokenizer") is None:
-        return None
-    step = document["pre_tokenizer"]
-    steps = step["pretokenizers"] if step.get("type") == "Sequence" else [step]
-    kinds = [one.get("type") for one in steps]
-    if kinds[-1:] != ["ByteLevel"] or steps[-1].get("add_prefix_space"):
-        return None
-    words = steps[-1].get("use_regex", True)
-    if kinds == ["ByteLevel"]:
-        return "gpt-2" if words else None
-    if kinds == ["Digits", "ByteLevel"] and steps[0].get("individual_digits"):
-        return "smollm" if words else None
-    pattern = (steps[0].get("pattern") or {}).get("Regex")
-    if kinds == ["Split", "ByteLevel"] and pattern == LLAMA3_WORDS and not words:
-        return "llama-bpe"
-    return None
+    if splitting in BY_CASE:
+        return OTHER_CASES
+    return NOT_COMPOSED if composed else None
 
 
 def token_list(document: dict[str, Any], vocabulary: int) -> tuple[list[str], list[TokenType]]:
