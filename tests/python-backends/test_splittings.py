@@ -16,6 +16,7 @@ from runtime_fixtures import random_llama, worker_environment
 from safetensors.numpy import load_file, save_file
 from test_llama_cpp import interpreter, written
 from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers, trainers
+from tokenizers.processors import TemplateProcessing
 from transformers import PreTrainedTokenizerFast
 
 from pare_backends.models.gguf.splittings import (
@@ -75,16 +76,17 @@ def own_tokenizer(directory: Path, steps: list[Any], whole: bool, nfc: bool = Fa
     return tokenizer
 
 
-def tokens_in_file(output: Path) -> list[list[int]]:
+def tokens_in_file(output: Path, marks: bool = False) -> list[list[int]]:
     code = (
         "import json, sys\n"
         "from pare_backends.runtimes.llama_cpp.library import api as llama_cpp\n"
         "model = llama_cpp.Llama(sys.argv[1], vocab_only=True, verbose=False)\n"
-        "print(json.dumps([model.tokenize(text.encode(), add_bos=False, special=True)\n"
+        "marks = sys.argv[2] == 'True'\n"
+        "print(json.dumps([model.tokenize(text.encode(), add_bos=marks, special=True)\n"
         "    for text in json.load(sys.stdin)]))"
     )
     done = subprocess.run(
-        [interpreter(), "-c", code, str(output / "model.gguf")],
+        [interpreter(), "-c", code, str(output / "model.gguf"), str(marks)],
         input=json.dumps(TEXTS),
         capture_output=True,
         text=True,
@@ -125,6 +127,27 @@ def test_letters_that_a_text_has_apart_are_told(tmp_path: Path) -> None:
     for text, own in zip(TEXTS, tokens_in_file(output), strict=True):
         apart = unicodedata.normalize("NFC", text) != text
         assert (own == tokenizer(text).input_ids) == (not apart), text
+
+
+@pytest.mark.parametrize("marked", [False, True])
+@pytest.mark.parametrize("words", [LLAMA3_WORDS, QWEN2_WORDS], ids=["llama-bpe", "qwen2"])
+def test_a_text_begins_with_a_mark_where_the_tokenizer_adds_one(
+    words: str, marked: bool, tmp_path: Path
+) -> None:
+    """Of files that do not say, llama.cpp adds Llama 3's to every text that is split as there."""
+    checkpoint(tmp_path)
+    tokenizer = own_tokenizer(
+        tmp_path, [pre_tokenizers.Split(Regex(words), "isolated")], words == LLAMA3_WORDS
+    )
+    if marked:
+        tokenizer.backend_tokenizer.post_processor = TemplateProcessing(
+            single="<s> $A", pair="<s> $A $B", special_tokens=[("<s>", 0)]
+        )
+        tokenizer.save_pretrained(str(tmp_path))
+    output, _ = written(tmp_path)
+    for text, own in zip(TEXTS, tokens_in_file(output, marks=True), strict=True):
+        assert own == tokenizer(text).input_ids, text
+        assert (own[:1] == [0]) == (marked or text.startswith("<s>"))
 
 
 def step(pattern: str, **more: Any) -> dict[str, Any]:

@@ -40,7 +40,10 @@ def add_tokenizer(writer: GGUFWriter, directory: Path, vocabulary: int) -> str |
     writer.add_tokenizer_pre(splitting)
     writer.add_token_list(tokens)
     writer.add_token_types(kinds)
-    SpecialVocab(directory, load_merges=True, n_vocab=vocabulary).add_to_gguf(writer, quiet=True)
+    special = SpecialVocab(directory, load_merges=True, n_vocab=vocabulary)
+    for mark in ("bos", "eos"):  # else llama.cpp has them as the splitting's first model
+        special.add_special_token.setdefault(mark, False)
+    special.add_to_gguf(writer, quiet=True)
     if splitting in BY_CASE:
         return OTHER_CASES
     return NOT_COMPOSED if composed else None
