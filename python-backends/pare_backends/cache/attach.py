@@ -30,7 +30,7 @@ from pare_backends.cache.policy import (
     shares_prompts,
 )
 from pare_backends.cache.rotation import rotation_of
-from pare_backends.checkpoint.whole_cache import LATENT
+from pare_backends.checkpoint.whole_cache import LATENT, SHARED_KEYS
 from pare_backends.failures import CallFailure
 
 ROTATION = "pare_rotation"
@@ -142,6 +142,8 @@ def obstacle(model: Any, policy: CachePolicy) -> str | None:
         return f"its forward pass takes no {min(lacking)}"
     if getattr(model.config.get_text_config(), "kv_lora_rank", None):
         return LATENT
+    if getattr(model.config.get_text_config(), "num_kv_shared_layers", None):
+        return SHARED_KEYS
     layers = DynamicCache(config=model.config).layers
     full = [layer for layer in layers if keeps_all(layer, model.config)]
     odd = sorted({type(one).__name__ for one in layers if one not in full and type(one) not in OWN})

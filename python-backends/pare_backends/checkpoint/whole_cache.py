@@ -12,6 +12,10 @@ LATENT = (
     "bytes counted of that would be those of no cache that serves it"
 )
 NO_KEYS = "it has no attention and so no KV cache: there is nothing to compress there"
+SHARED_KEYS = (
+    "its last layers read the keys and values of layers before them: what one layer lets go of, "
+    "others would still ask for"
+)
 NO_LAYER = "no layer has full attention, each keeps a window or a state of its own"
 
 
@@ -43,5 +47,7 @@ def why_whole(config: Mapping[str, Any]) -> str | None:
         return LATENT
     if text.get("model_type") in STATE_ALONE:
         return NO_KEYS
+    if text.get("num_kv_shared_layers"):
+        return SHARED_KEYS
     full, said = full_layers(config)
     return NO_LAYER if said and not full else None

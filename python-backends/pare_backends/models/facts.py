@@ -156,9 +156,10 @@ def kv_heads_of(text: Any, heads: int) -> int:
 
 
 def inner_width(text: Any) -> int:
-    """Features between the matrices of a block."""
+    """Features between the matrices of a block; where layers differ (Gemma 3n), of the widest."""
     named = next((width for key in WIDTH_KEYS if (width := getattr(text, key, None))), None)
-    return int(named or getattr(text, "expand", 4) * text.hidden_size)  # Mamba 2 says a factor
+    widths = named or getattr(text, "expand", 4) * text.hidden_size  # Mamba 2 says a factor
+    return max(map(int, widths if isinstance(widths, (list, tuple)) else [widths]))
 
 
 def own_facts(

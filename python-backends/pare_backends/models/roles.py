@@ -10,6 +10,9 @@ STACK_NAMES = ("gate_up_proj", "up_proj", "down_proj")
 UNCALLED = "mixer.dt_proj"
 """Mamba's mixer takes this weight out of its layer and never calls it, so that no method sees its
 inputs or rounds them. It is a fiftieth of a block, in rows as short as 48: it stays in floats."""
+MIXES_STREAMS = ("altup.modality_router", "altup.prediction_coefs", "altup.correction_coefs")
+"""Of Gemma 3n's AltUp: what weighs its four streams by a token. Two of them have rows of 4 columns,
+which no group divides, and the third has 4 rows; llama.cpp's quantizer leaves all in floats."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +49,7 @@ def linear_modules(model: Any) -> list[Matrix | Expert]:
     counts = {expert.count for expert in expert_matrices(model)}
     found: list[Matrix | Expert] = []
     for name, module in model.named_modules():
-        if name.endswith(UNCALLED):
+        if name.endswith((UNCALLED, *MIXES_STREAMS)):
             continue
         if isinstance(module, torch.nn.Linear) and module is not head:
             # A router gives a number for each expert, a shared expert's gate a single one.

@@ -66,6 +66,13 @@ def tune(
     from pare_backends.quantization.libraries.routed import count_routed, routed_note
     from pare_backends.quantization.libraries.watch import watch_blocks
 
+    if getattr(model.config.get_text_config(), "altup_num_inputs", None):
+        raise CallFailure(
+            "invalid",
+            f"Cannot tune {type(model).__name__} with auto-round: its blocks hand on four streams"
+            " of a text, whose number auto-round takes for that of the texts",
+            hint="Take gptq or awq",
+        )
     rows: Any = [{"input_ids": row, "attention_mask": torch.ones_like(row)} for row in windows]
     batch = min(BATCH, len(rows))
     compressor = AutoRound(

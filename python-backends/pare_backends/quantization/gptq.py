@@ -132,11 +132,12 @@ def run_oneshot(
     """llm-compressor's own calibration; leaves scales and rounded weights on the modules of the
     schemes. Of `params` it takes how columns are gone through."""
     from llmcompressor import oneshot
-    from llmcompressor.modifiers.gptq import GPTQModifier
     from torch.utils.data import DataLoader
 
     from pare_backends.quantization.libraries.freeze import frozen_garbage
+    from pare_backends.quantization.libraries.observed import GPTQModifier
     from pare_backends.quantization.libraries.routed import count_routed, routed_note
+    from pare_backends.quantization.libraries.shared_keys import shared_by_window
     from pare_backends.quantization.libraries.watch import watch_blocks
 
     recipe = GPTQModifier(
@@ -149,7 +150,8 @@ def run_oneshot(
     ]
     progress = watch_blocks(model, context.report, "gptq", calls_a_block=2 * len(batches))
     routed = count_routed(model, len(batches))
-    with frozen_garbage(), progress, routed as counts:
+    shared = shared_by_window(model, len(batches))
+    with frozen_garbage(), progress, shared, routed as counts:
         oneshot(
             model=model,
             tokenizer=tokenizer,

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from pare_backends.failures import CallFailure
+from pare_backends.quantization.libraries.shared_keys import SHARED
 
 if TYPE_CHECKING:
     import torch
@@ -41,6 +42,7 @@ class RestartableModel:
         self.logits: list[torch.Tensor] = []  # (tokens, vocabulary) of each window
         self._window, self._start, self._stop = 0, 0, len(self.blocks)
         self._kept: list[Any] | None = None
+        self._shared: list[dict[int, Any]] = []  # of each window, where blocks share keys
 
     @contextmanager
     def running(self) -> Iterator[None]:
@@ -57,6 +59,7 @@ class RestartableModel:
             try:
                 for window in range(len(self.windows)):
                     self._kept = []
+                    self._shared.append({})
                     logits = self._pass(window)
                     self.logits += [logits] if self.keeps_logits else []
                     self.outputs.append(self._kept)
@@ -103,9 +106,12 @@ class RestartableModel:
                 made = original(*arguments, **given)
                 if len(self._kept) == number:
                     self._kept.append(made)
+                self._shared[self._window].update(given.get(SHARED) or {})
                 return made
             if number < self._start:
                 return self.outputs[self._window][number]
+            if number == self._start and SHARED in given:
+                given[SHARED].update(self._shared[self._window])
             made = original(*arguments, **given)
             if number == self._stop:
                 raise Stopped
