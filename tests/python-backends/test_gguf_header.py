@@ -12,7 +12,7 @@ from gguf import GGUFEndian, GGUFReader, GGUFValueType, GGUFWriter
 
 from pare_backends.failures import CallFailure
 from pare_backends.models.gguf.asking_once import asking_once
-from pare_backends.models.gguf.reading import open_gguf
+from pare_backends.models.gguf.reading import open_gguf, open_parts
 
 ARRAYS = {
     "texts": (["the", "", "ą ę", "x" * 300], GGUFValueType.STRING),
@@ -84,3 +84,28 @@ def test_the_library_is_asked_once_and_then_as_before(tmp_path: Path) -> None:
     with asking_once([reader, reader]):
         assert gguf.GGUFReader is own[0]
     assert (gguf.GGUFReader, gguf.get_tensor_name_map) == own
+
+
+@pytest.mark.parametrize(
+    ("architecture", "kind", "why"),
+    [
+        ("clip", "mmproj", "turns pictures or sounds"),
+        ("clip", None, "turns pictures or sounds"),
+        ("llama", "adapter", "is an adapter"),
+        ("imatrix", "imatrix", "is an importance matrix"),
+    ],
+)
+def test_what_lies_beside_models_in_such_files_is_none(
+    architecture: str, kind: str | None, why: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "beside.gguf"
+    writer = GGUFWriter(path, architecture)
+    if kind is not None:
+        writer.add_string("general.type", kind)
+    writer.add_tensor("v.weight", np.zeros((4, 8), np.float32))
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+    with pytest.raises(CallFailure, match=f"Cannot use beside.gguf: it {why}.*no language model"):
+        open_parts(path)

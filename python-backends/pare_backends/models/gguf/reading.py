@@ -152,6 +152,27 @@ def gguf_parts(path: Path) -> list[Path]:
     return parts
 
 
+NO_MODELS = {
+    "mmproj": "turns pictures or sounds into what a language model reads (mmproj)",
+    "adapter": "is an adapter, which lies beside a model's weights",
+    "imatrix": "is an importance matrix, by which a quantizer weighs columns",
+    "vocab": "is a vocabulary alone",
+}
+"""What a GGUF file may hold beside models, by its general.type."""
+
+
+def require_language_model(path: Path, keys: dict[str, Any]) -> None:
+    """Raises for a file that holds something else. keys: of it"""
+    seeing = str(keys.get("general.architecture")) == "clip"  # older files name no type
+    what = NO_MODELS.get("mmproj" if seeing else str(keys.get("general.type")))
+    if what is not None:
+        raise CallFailure(
+            "bad_input",
+            f"Cannot use {path.name}: it {what}, and is no language model",
+            hint="Name the files of the language model alone, such as *Q4_K_M.gguf",
+        )
+
+
 def open_parts(path: Path) -> list[GGUFReader]:
     """The model's files, each read; `CallFailure` where they are not parts of one model."""
     parts = gguf_parts(path)
@@ -160,6 +181,7 @@ def open_parts(path: Path) -> list[GGUFReader]:
         keys = [keys_of(reader) for reader in readers]
     except UnicodeDecodeError as error:
         raise unreadable(parts[0], f"a text in its header: {one_line(error)}") from error
+    require_language_model(parts[0], keys[0])
     for number, (part, said) in enumerate(zip(parts, keys, strict=True)):
         own = (int(said.get("split.no", 0)), int(said.get(COUNT, 1) or 1))
         if own == (number, len(parts)):
