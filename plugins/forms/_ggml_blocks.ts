@@ -7,7 +7,10 @@ export type Role = "q" | "k" | "v" | "qkv" | "o" | "gate" | "up" | "down" | "kep
 
 /** Names inside a block by their endings, the first that fits. `up` may hold the gate too. */
 const NAMED: readonly (readonly [RegExp, Role])[] = [
-  [/per_layer_model_projection$/, "kept"],
+  [
+    /(?:per_layer_model_projection|altup_(?:unembed_)?projections\.\d+|laurel\.linear_\w+)$/,
+    "kept",
+  ],
   [/attn\.gate_proj$/, "other"], // of what attention gives, not of an MLP
   [/(?:qkv_proj|in_proj_qkv|query_key_value|c_attn|Wqkv)$/, "qkv"],
   [/q_proj$/, "q"],

@@ -91,6 +91,7 @@ export const WRITTEN = [
   "AfmoeForCausalLM",
   "MiMoV2FlashForCausalLM",
   "GlmMoeDsaForCausalLM",
+  "Gemma3nForCausalLM",
 ];
 
 /** Whether a GGUF file of the model is written. */

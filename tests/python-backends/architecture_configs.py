@@ -332,6 +332,16 @@ OTHERWISE: dict[str, dict[str, Any]] = {
         "rope_parameters": {"rope_type": "linear", "rope_theta": 2e3, "factor": 2.0},
         "head_dim": 32,
     },
+    "Gemma3nForCausalLM": {
+        # As wide as it has to be for a deviation that llama.cpp divides by one less, and with all
+        # that it has built in: sparse layers, layers that share keys, ranks.
+        "num_hidden_layers": 25, "num_kv_shared_layers": 5, "intermediate_size": 1024,
+        "sliding_window": 8, "vocab_size_per_layer_input": 320,
+        "rope_parameters": {
+            "full_attention": {"rope_type": "default", "rope_theta": 5e4},
+            "sliding_attention": {"rope_type": "default", "rope_theta": 2e3},
+        },
+    },
     "Llama4ForCausalLM": {
         "num_hidden_layers": 5, "intermediate_size": 64, "intermediate_size_mlp": 96,
         "num_local_experts": 4, "num_experts_per_tok": 2, "interleave_moe_layer_step": 2,

@@ -39,6 +39,14 @@ VARIANTS: dict[str, dict[str, dict[str, Any]]] = {
             "attention_k_eq_v": False,
         },
     },
+    "Gemma3nForCausalLM": {
+        "-short": {
+            "num_hidden_layers": 6,
+            "num_kv_shared_layers": 0,
+            "activation_sparsity_pattern": [0.95] * 6,
+            "tie_word_embeddings": True,
+        },
+    },
     "JambaForCausalLM": {"-dense": {"num_experts": 1}},
     "Llama4ForCausalLM": {
         "-unnormed": {

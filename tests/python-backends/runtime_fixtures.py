@@ -67,6 +67,8 @@ PACKED = (
     "_proj.weight", "_with_mqa.weight", ".w1.weight", ".w2.weight", ".w3.weight", ".dense.weight",
     ".fc1.weight", ".fc2.weight", "query_key_value.weight", "_4h.weight", "_to_h.weight",
     "c_fc.weight", ".dense_4h_to_h.weight", "shared_mlp.input_linear.weight",
+    "per_layer_input_gate.weight", "_projection.weight", "linear_left.weight",
+    "linear_right.weight", *(f"_projections.{stream}.weight" for stream in range(3)),
 )  # fmt: skip
 """Endings of linear layers, but for GPT-2's c_attn: floats that lie turned."""
 
@@ -107,12 +109,16 @@ def four_bit_model(architecture: str, variant: str = "") -> Path:
     with torch.no_grad():
         for name, parameter in model.named_parameters():
             added = architecture.startswith(ADD_ONE) and "linear_attn.norm" not in name
-            fourth = architecture.startswith("Gemma4")
+            fourth = architecture.startswith(("Gemma3n", "Gemma4"))
             middle = 0.0 if added and not fourth else 1.0
             if fourth and name.endswith(("q_norm.weight", "k_norm.weight")):
                 middle = 0.5  # its attention is scaled by nothing else
+            if architecture.startswith("Gemma3n") and ".post_" in name:
+                middle = 0.3  # of 22 layers: a difference in one would grow in all that follow
             scales = "norm" in name or name.endswith("scale")
             parameter.normal_(middle, 0.1) if scales else parameter.normal_(0.0, 0.08)
+            if name.endswith("modality_router.weight"):
+                parameter.mul_(64)  # what it is given is divided by the width
         for name, buffer in model.named_buffers():
             if name.endswith("_bias"):  # by which experts are chosen
                 buffer.normal_(0.0, 0.2)

@@ -58,6 +58,7 @@ def test_a_trial_without_a_packed_layer_is_written_in_floats(tmp_path: Path) -> 
         "MiMoV2FlashForCausalLM",
         "GlmMoeDsaForCausalLM",
         "Llama4ForCausalLM",
+        "Gemma3nForCausalLM",
     ],
 )
 def test_a_file_of_another_architecture_has_its_sources_weights(

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from pare_backends.checkpoint.empty_model import context_length, load_config
+from pare_backends.checkpoint.empty_model import context_length, load_config, words_of_text
 from pare_backends.checkpoint.setting import Source, source_of
 from pare_backends.checkpoint.stored_form import stored_form
 from pare_backends.failures import CallFailure
@@ -83,7 +83,7 @@ def run(request: Request, report: Report) -> dict[str, Any]:
             )
     add_runtime(request.runtime, request.runtime_dir)
     own = source_of(request.artifact_dir, request.weights_dir)
-    prompt = _prompt(Path(own.weights_dir), request.prompt_tokens, request.seed)
+    prompt = prompt_of(Path(own.weights_dir), request.prompt_tokens, request.seed)
     early = _load_all(request, own, prompt, report) if _is_small(request) else None
     with timing_lock(report):
         loaded = early or _load_all(request, own, prompt, report)
@@ -171,16 +171,16 @@ def _timing(
     )
 
 
-def _prompt(artifact: Path, tokens: int, seed: int) -> np.ndarray:
+def prompt_of(artifact: Path, tokens: int, seed: int) -> np.ndarray:
     """Seeded random token ids: what they are does not change the time. returns: (n,) int64"""
-    vocabulary = int(json.loads((artifact / "config.json").read_text())["vocab_size"])
+    vocabulary = words_of_text(json.loads((artifact / "config.json").read_text()))
     return np.random.default_rng(seed).integers(0, vocabulary, tokens, dtype=np.int64)
 
 
 def _cache_rows(request: Request, session: Session, weights_dir: str) -> list[dict[str, Any]]:
     """What a setting keeps, beside what the baseline does."""
     config = load_config(weights_dir)
-    context, vocabulary = context_length(config), config.get_text_config().vocab_size
+    context, vocabulary = context_length(config), words_of_text(config.get_text_config().to_dict())
     return cache_rows(request.runtime, session, context, vocabulary, request.seed)
 
 

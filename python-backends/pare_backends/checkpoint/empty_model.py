@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +37,13 @@ def empty_model(directory: str | Path) -> Any:
             delattr(config, key)
     with torch.device("meta"):
         return AutoModelForCausalLM.from_config(config, trust_remote_code=trusts_remote_code())
+
+
+def words_of_text(config: Mapping[str, Any]) -> int:
+    """Tokens that a text may have: Gemma 3n's last ones stand for pictures and sounds, and have no
+    embeddings by layer, so that transformers reads them with such inputs alone."""
+    words = int(config["vocab_size"])
+    return min(words, int(config.get("vocab_size_per_layer_input") or words))
 
 
 def context_length(config: Any) -> int:

@@ -96,16 +96,20 @@ def lacking(output: Path) -> list[str]:
 def formula_bytes(source: Source) -> int:
     """Blocks of packed layers and of llama.cpp's own, float16 of other matrices and of those whose
     rows the file has otherwise, float32 of vectors, of what chooses experts and of what frequencies
-    are divided by."""
+    are divided by; zeros that llama.cpp asks for."""
     checkpoint = source.checkpoint
     precise = writer_of(NAME, "gguf_layout").IN_FLOAT32
-    floats = 0
+    layout = writer_of(NAME, "gguf_layout").GgufLayout(source.config)
+    floats = sum(zeros.nbytes for zeros in layout.unread().values())
     for name in checkpoint.floats:
+        if layout.is_left_out(name):
+            continue
         shape = checkpoint.float_shape(name)
+        if (added := layout.added(name, shape[0] if shape else 0)) > 0:
+            floats += HALF_BYTES * added * shape[1]
         wide = len(shape) == 1 or name.endswith(precise)
         wide_bytes = 4 * int(np.prod(shape))
         floats += wide_bytes if wide else float_bytes(checkpoint, name, "float16")
-    layout = writer_of(NAME, "gguf_layout").GgufLayout(source.config)
     divisors = {} if layout.rope is None else layout.rope.tensors()
     floats += sum(one.nbytes for one in divisors.values())
     torn = [one for one in source.grids if not layout.holds_rows(f"{one}.weight")]

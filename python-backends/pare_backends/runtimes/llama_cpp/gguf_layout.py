@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from gguf import MODEL_ARCH_NAMES, GGUFWriter, get_tensor_name_map
 
+from pare_backends.checkpoint.forms.ggml import BLOCK_KINDS
 from pare_backends.failures import CallFailure
 from pare_backends.runtimes.llama_cpp.architectures.architecture import (
     whole_window,
@@ -21,8 +22,9 @@ from pare_backends.runtimes.llama_cpp.architectures.parts import Parts
 from pare_backends.runtimes.llama_cpp.architectures.rope import Rope
 from pare_backends.runtimes.stored_weights import StoredWeights
 
-EXPERT = re.compile(r"\.experts\.(\d+)\.")
-"""What of a tensor's name says which expert's it is."""
+EXPERT = re.compile(r"\.(experts|altup_projections|altup_unembed_projections)\.(\d+)\.")
+"""What of a tensor's name says which expert's it is, or which stream's of Gemma 3n: all are in one
+tensor of the file."""
 LAYER = re.compile(r"\blayers\.(\d+)\.")
 IN_FLOAT32 = (
     "block_sparse_moe.gate.weight", "mlp.gate.weight", "shared_expert_gate.weight", "wpe.weight",
@@ -30,6 +32,7 @@ IN_FLOAT32 = (
     "mlp.router.weight", "router.layer.weight", "_proj_bias", "conv1d.weight", ".A_log",
     "mamba.D", "mamba.norm.weight", "mixer.D", "mixer.norm.weight", "mixer.gate.weight",
     "feed_forward.router.weight", "router.proj.weight", "router.gate.weight",
+    "altup.modality_router.weight", "prediction_coefs.weight", "correction_coefs.weight",
 )  # fmt: skip
 """Endings of what chooses experts, of positions and of convolutions: they lie in float32."""
 USUAL_EPSILON = 1e-5
@@ -44,7 +47,8 @@ NOT_STORED = ("rotary_emb.inv_freq", ".attn.bias", ".attn.masked_bias", "attenti
 """Endings of tensors that older files hold and nobody needs."""
 ENDINGS = {
     "e_score_correction_bias": "e_score_correction.bias", "expert_bias": "expert_bias.bias",
-    ".dt_bias": ".dt_proj.bias", ".layer_scalar": ".layer_scalar.weight",
+    ".correct_output_scale": ".correct_output_scale.weight", ".dt_bias": ".dt_proj.bias",
+    ".layer_scalar": ".layer_scalar.weight",
     "mlp.w1": "mlp.w1.weight", "mlp.v1": "mlp.v1.weight", "mlp.w2": "mlp.w2.weight",
     "experts.gate_up_proj": "experts.gate_up_proj.weight",
     "experts.down_proj": "experts.down_proj.weight", ".sinks": ".sinks.weight",
@@ -112,12 +116,13 @@ class GgufLayout:
         self._factors = self._architecture.factors(config) if multiplies else {}
         self._row_orders = self._architecture.row_orders(config)
         self._column_orders = self._architecture.column_orders(config)
+        self._unread = self._architecture.unread(config)
         self._names = get_tensor_name_map(self._architecture.kind, self.layers)
 
     def name(self, tensor: str) -> str:
         """A tensor's name in the file, such as blk.0.attn_q.weight; all experts' of a layer have
         one."""
-        merged = EXPERT.sub(".experts.", tensor)
+        merged = EXPERT.sub(r".\1.", tensor)
         for own, known in self._architecture.renamed.items():
             merged = merged.replace(own, known)
         for own, known in ENDINGS.items():
@@ -140,6 +145,7 @@ class GgufLayout:
         said = tuple(self._architecture.by_layer)
         return (
             beyond
+            or self._asked_for_unread(tensor)
             or tensor.endswith((*NOT_STORED, *said))
             or ".mtp_" in tensor
             or ".mtp." in tensor
@@ -152,6 +158,20 @@ class GgufLayout:
             found = {layer_of(name): name for name in tensors.names() if name.endswith(ending)}
             numbers = [tensors.floats(found[at]).astype(np.float32) for at in sorted(found)]
             write(writer, [float(one.reshape(())) for one in numbers])
+
+    def _asked_for_unread(self, tensor: str) -> bool:
+        """Whether a checkpoint holds what neither transformers nor llama.cpp reads."""
+        return bool(self._unread) and self._names.get_name(tensor, [".weight"]) in self._unread
+
+    def unread(self) -> dict[str, np.ndarray]:
+        """Zeros that llama.cpp asks a file for and never reads, by their names there: matrices as
+        bytes of Q4_0, the smallest of its plain blocks, vectors as floats."""
+        return {
+            name: np.zeros((*shape[:-1], to_octets(shape[-1])), np.uint8)
+            if len(shape) > 1
+            else np.zeros(shape, np.float32)
+            for name, shape in self._unread.items()
+        }
 
     def stacked(self, tensors: list[str]) -> dict[str, list[str]]:
         """The tensors of the file by their first names: all experts' of a layer in one, in the
@@ -221,9 +241,16 @@ class GgufLayout:
             values = values.reshape(len(values), -1)
         if tensor.endswith("correction_bias"):  # of experts, which some hold as one row
             values = values.reshape(-1)
+        if (added := self.added(tensor, len(values))) > 0:
+            values = np.pad(values, ((0, added), (0, 0)))
         found = (by for ending, by in self._architecture.values.items() if tensor.endswith(ending))
         by = next(found, None)
         return values if by is None else by(values, self.config)
+
+    def added(self, tensor: str, rows: int) -> int:
+        """Rows of zeros that an embedding has more in the file: of words that no text has."""
+        every = tensor.endswith(self._architecture.all_words)
+        return max(0, int(self.config["vocab_size"]) - rows) if every else 0
 
     def is_turned(self, tensor: str) -> bool:
         """Whether the checkpoint holds it as (in, out)."""
@@ -291,6 +318,12 @@ def _by_ending(orders: Mapping[str, np.ndarray], tensor: str) -> np.ndarray | No
     return next((order for ending, order in orders.items() if tensor.endswith(ending)), None)
 
 
+def to_octets(weights: int) -> int:
+    """Bytes of so many weights in Q4_0."""
+    block = BLOCK_KINDS["Q4_0"]
+    return -(-weights // block.weights) * block.octets
+
+
 def layer_of(tensor: str) -> int:
     """The number of the layer that it is of; -1: of none."""
     found = LAYER.search(tensor)
@@ -298,9 +331,9 @@ def layer_of(tensor: str) -> int:
 
 
 def expert_of(tensor: str) -> int:
-    """The number of the expert whose tensor it is; -1: no expert's."""
+    """The number of the expert, or stream, whose tensor it is; -1: it is a tensor of its own."""
     found = EXPERT.search(tensor)
-    return -1 if found is None else int(found[1])
+    return -1 if found is None else int(found[2])
 
 
 def _no_layout(why: str) -> CallFailure:

@@ -142,6 +142,9 @@ def write_gguf(
             ):
                 multiplied.add(tensor.kind)
             report.progress("write the GGUF file", done + 1, len(stacked), "tensors")
+        for unread, zeros in (layout.unread() if multiplies else {}).items():
+            blocks = GGMLQuantizationType.Q4_0 if zeros.dtype == np.uint8 else None
+            writer.add_tensor(unread, zeros, raw_dtype=blocks)
         for factors, values in (layout.rope.tensors() if layout.rope else {}).items():
             writer.add_tensor(factors, values)
         writer.add_file_type(FILE_TYPES[kinds.most_common(1)[0][0]])
@@ -186,8 +189,8 @@ def in_one(
             raise CallFailure(
                 "invalid",
                 f"Cannot write this model as a GGUF file: {names[0]} is {first.kind} and {name}"
-                f" {other.kind}, and llama.cpp holds a layer's experts in one kind of block",
-                "give all experts of a layer one format",
+                f" {other.kind}, and llama.cpp holds them in one tensor, of one kind of block",
+                "give all experts of a layer, or projections of streams, one format",
             )
     data = np.stack([first.data, *(other.data for other in others)])
     error = max(one.scale_error for one in (first, *others))

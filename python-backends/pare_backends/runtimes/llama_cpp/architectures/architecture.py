@@ -30,6 +30,10 @@ def _no_orders(config: Config) -> dict[str, np.ndarray]:
     return {}
 
 
+def _no_tensors(config: Config) -> Mapping[str, tuple[int, ...]]:
+    return {}
+
+
 def _nothing_else(config: Config) -> str | None:
     return None
 
@@ -86,6 +90,9 @@ class Architecture:
     # the same of columns, which blocks must not reach across
     factors: Callable[[Config], Mapping[str, np.ndarray | float]] = _no_factors
     # by endings of tensors what their rows are multiplied by: the model has its products so
+    all_words: tuple[str, ...] = ()  # endings of embeddings with a row for every word in the file
+    unread: Callable[[Config], Mapping[str, tuple[int, ...]]] = _no_tensors
+    # shapes of tensors that llama.cpp asks a file for and never reads, by their names there
     window_period: int | None = None  # of so many layers the last sees all; None: every layer does
     own_windows: bool = False  # whether its file says which layers have a window
     layer_kv_heads: Callable[[Config], list[int]] | None = None  # of keys, where layers differ

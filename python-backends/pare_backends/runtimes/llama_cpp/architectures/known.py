@@ -5,7 +5,8 @@ from __future__ import annotations
 from pare_backends.runtimes.llama_cpp.architectures.dbrx import DBRX
 from pare_backends.runtimes.llama_cpp.architectures.dense import DENSE
 from pare_backends.runtimes.llama_cpp.architectures.falcon_h1 import FALCON_H1
-from pare_backends.runtimes.llama_cpp.architectures.gemma4 import GEMMA4
+from pare_backends.runtimes.llama_cpp.architectures.gemma.gemma3n import GEMMA3N
+from pare_backends.runtimes.llama_cpp.architectures.gemma.gemma4 import GEMMA4
 from pare_backends.runtimes.llama_cpp.architectures.hybrid import HYBRIDS
 from pare_backends.runtimes.llama_cpp.architectures.jamba import JAMBA
 from pare_backends.runtimes.llama_cpp.architectures.kimi import KIMI
@@ -18,8 +19,7 @@ from pare_backends.runtimes.llama_cpp.architectures.tempered import TEMPERED
 
 ARCHITECTURES = {
     **DENSE, **MIXED, **LATENT, **LINEAR_ATTENTION, **HYBRIDS, **FALCON_H1, **JAMBA, **GEMMA4,
-    **DBRX, **KIMI, **MAMBAS, **TEMPERED,
-    **DBRX, **KIMI, **MAMBAS, **MIMO,
+    **DBRX, **KIMI, **MAMBAS, **TEMPERED, **MIMO, **GEMMA3N,
 }  # fmt: skip
 UNLIKE = dict.fromkeys(
     ("PhimoeForCausalLM", "PhiMoEForCausalLM"),

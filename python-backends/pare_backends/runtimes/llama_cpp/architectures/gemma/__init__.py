@@ -1,0 +1,1 @@
+"""Gemma models whose layers take more than the text before them."""
