@@ -1,8 +1,9 @@
 """A checkpoint's tokenizer in a GGUF file, where llama.cpp splits text as it does.
 
 llama.cpp has its own splitting of text into words, under names. A byte-level BPE tokenizer whose
-splitting is one of those is written whole; any other file gets the size of the vocabulary alone and
-takes token ids only, which is all that measuring needs.
+splitting is one of those is written whole, and so is one that came from sentencepiece; any other
+file gets the size of the vocabulary alone and takes token ids only, which is all that measuring
+needs.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Any
 from gguf import GGUFWriter, SpecialVocab, TokenType
 
 from pare_backends.models.gguf.splittings import BY_CASE, composes, splitting_of
+from pare_backends.runtimes.llama_cpp.sentencepiece_tokenizer import add_sentencepiece_tokenizer
 
 NOT_WRITTEN = "no tokenizer in the GGUF file, token ids only: llama.cpp has no such splitting"
 OTHER_CASES = (
@@ -31,6 +33,8 @@ def add_tokenizer(writer: GGUFWriter, directory: Path, vocabulary: int) -> str |
     None: neither"""
     path = directory / "tokenizer.json"
     document = json.loads(path.read_text()) if path.exists() else {}
+    if (document.get("model") or {}).get("byte_fallback"):
+        return add_sentencepiece_tokenizer(writer, directory, document, vocabulary)
     splitting, composed = splitting_of(document), composes(document)
     if splitting is None or composed is None:
         writer.add_tokenizer_model("no_vocab")
