@@ -71,7 +71,9 @@ export type Verification = z.infer<typeof Verification>;
 
 /** Tensors that no action has touched, of one kind. */
 export const FloatPart = z.strictObject({
-  part: z.string().describe("embedding, head, linear, expert, router, position, norm, bias, other"),
+  part: z.string().describe(
+    "embedding, embedding by layer, head, linear, expert, router, position, norm, bias, other",
+  ),
   tensors: z.int(),
   bytes: z.int().describe("as the format's formula predicts"),
 });

@@ -71,6 +71,9 @@ def test_what_weighs_the_streams_stays_in_floats_and_all_else_is_rounded(tmp_pat
     }
     assert set(made.stored) == linear and len(linear) == 7 + 4 * 9 + 2 * 2
     assert {name.split(".")[-2] for name in made.floats} >= set(STAYS)
+    by_layer = made.floats["model.embed_tokens_per_layer.weight"].size
+    parts = {part["part"]: part["bytes"] for part in result["floats"]}
+    assert parts["embedding by layer"] == 2 * by_layer
     found = facts(written())
     assert found["linear_parameters"] == sum(made.weight(name).size for name in linear)
     assert found["intermediate_size"] == 96 and found["unpackable"] is None

@@ -120,7 +120,8 @@ def float_roles(model: Any) -> dict[str, str]:
             if name in roles:
                 continue
             if isinstance(module, torch.nn.Embedding) and module is not embedding:
-                roles[name] = "position" if module.num_embeddings >= places > 0 else "other"
+                known = "position" if module.num_embeddings >= places > 0 else "other"
+                roles[name] = "embedding by layer" if prefix.endswith("per_layer") else known
             elif isinstance(module, (torch.nn.Linear, Conv1D)) and own == "bias":
                 roles[name] = "bias"
             elif parameter.dim() == 1:
