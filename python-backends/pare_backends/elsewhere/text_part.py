@@ -52,7 +52,8 @@ def text_config(directory: Path) -> Any | None:
         text = whole.get_text_config()
     except Exception:  # transformers' checks raise a dozen types; who reads it next says why
         return None
-    if text is whole or getattr(whole, "is_encoder_decoder", False):
+    # A class that knows no text_config has one as the plain object that it was in the file.
+    if text is whole or isinstance(text, dict) or getattr(whole, "is_encoder_decoder", False):
         return None
     kind = SAME_ON_TEXT.get(text.model_type, text.model_type)
     return _causal_config(kind, whole, text)
