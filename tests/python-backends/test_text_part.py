@@ -139,6 +139,13 @@ def test_the_text_part_says_what_the_whole_says_of_a_text(kind: str, tmp_path: P
         torch.testing.assert_close(own(tokens).logits, whole(input_ids=tokens).logits)
 
 
+def test_the_card_comes_along_as_it_names_the_licence(tmp_path: Path) -> None:
+    written("gemma3", tmp_path / "whole")
+    (tmp_path / "whole" / "README.md").write_text("---\nlicense: gemma\n---\n")
+    imported(tmp_path / "whole", tmp_path / "text")
+    assert (tmp_path / "text" / "README.md").read_text() == "---\nlicense: gemma\n---\n"
+
+
 def test_every_layer_that_is_rounded_is_one_that_reads_text(tmp_path: Path) -> None:
     written("gemma3", tmp_path / "whole")
     facts = imported(tmp_path / "whole", tmp_path / "text")

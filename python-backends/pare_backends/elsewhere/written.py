@@ -16,13 +16,17 @@ Converted = tuple[str, list[str]]
 """The type of the weights as they were given, and what a user must know."""
 
 
+CARD = "README.md"
+"""It names the licence that what is made of the model has, too."""
+
+
 def write_original(
     given: Path, output: Path, tensors: Iterable[tuple[str, np.ndarray]], config: Mapping[str, Any]
 ) -> None:
     """Writes tensors, which are taken one at a time, config.json and what lies beside the weights
     in the directory that was given."""
     write_tensors(tensors, output)
-    for name in COMPANIONS:
+    for name in (*COMPANIONS, CARD):
         if (given / name).is_file():
             shutil.copyfile(given / name, output / name)
     (output / "config.json").write_text(json.dumps(config, indent=2) + "\n")
