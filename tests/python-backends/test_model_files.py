@@ -82,8 +82,8 @@ def test_a_tensor_of_two_files_is_no_models(tmp_path: Path) -> None:
 
 def test_of_the_hub_the_files_are_fetched_that_are_read() -> None:
     shards = [f"model-0000{n}-of-00002.safetensors" for n in (1, 2)]
-    beside = ["config.json", "tokenizer.json"]
-    assert wanted_files([SINGLE, INDEX, *shards, *beside], False) == [SINGLE, *beside]
+    beside = ["README.md", "config.json", "tokenizer.json"]
+    assert wanted_files([SINGLE, INDEX, "LICENSE", "a/README.md", *shards, *beside], False) == [SINGLE, *beside]
     assert wanted_files([INDEX, *shards, *beside], False) == [*shards, INDEX, *beside]
 
 

@@ -11,6 +11,8 @@ from pare_backends.failures import CallFailure
 
 SHARD = re.compile(r".*-\d{5}-of-\d{5}\.safetensors$")
 COMPANION_SUFFIXES = (".json", ".jinja", ".model", ".txt")
+CARD = "README.md"
+"""It names the licence, which reports and what is published say."""
 TOKENIZERS = ("tokenizer.json", "tokenizer.model", "vocab.json", "vocab.txt")
 
 
@@ -26,7 +28,8 @@ def wanted_files(names: list[str], own_code: bool) -> list[str]:
         weights = stored
     # An index of files that are not fetched would say that they are missing.
     unused = {INDEX} if weights == [SINGLE] else set()
-    beside = [name for name in top if name.endswith(COMPANION_SUFFIXES) and name not in unused]
+    taken = [name for name in top if name == CARD or name.endswith(COMPANION_SUFFIXES)]
+    beside = [name for name in taken if name not in unused]
     code = [name for name in names if name.endswith(".py")] if own_code else []
     return [*weights, *beside, *code]
 
