@@ -83,7 +83,8 @@ def test_a_tensor_of_two_files_is_no_models(tmp_path: Path) -> None:
 def test_of_the_hub_the_files_are_fetched_that_are_read() -> None:
     shards = [f"model-0000{n}-of-00002.safetensors" for n in (1, 2)]
     beside = ["README.md", "config.json", "tokenizer.json"]
-    assert wanted_files([SINGLE, INDEX, "LICENSE", "a/README.md", *shards, *beside], False) == [SINGLE, *beside]
+    whole = [SINGLE, INDEX, "LICENSE", "a/README.md", *shards, *beside]
+    assert wanted_files(whole, False) == [SINGLE, *beside]
     assert wanted_files([INDEX, *shards, *beside], False) == [*shards, INDEX, *beside]
 
 
