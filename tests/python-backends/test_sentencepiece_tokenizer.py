@@ -19,6 +19,7 @@ from test_splittings import VOCABULARY, checkpoint
 from transformers import AutoTokenizer
 
 from pare_backends.runtimes.llama_cpp.sentencepiece_tokenizer import (
+    REPLACE,
     UnknownTokenizerError,
     check_merges,
     pieces_of,
@@ -126,9 +127,29 @@ def test_white_space_behind_the_added_tokens_of_phi_3_is_taken(tmp_path: Path) -
         strips_behind(document)
 
 
+def test_added_tokens_of_llama_1_are_told(tmp_path: Path) -> None:
+    checkpoint(tmp_path)
+    document = tokenizer_json(tmp_path, "llama")
+    for one in document["added_tokens"]:
+        one["normalized"] = one["content"] in ("<s>", "</s>")
+    (tmp_path / "tokenizer.json").write_text(json.dumps(document))
+    tokenizer: Any = AutoTokenizer.from_pretrained(str(tmp_path))
+    output, said = written(tmp_path)
+    (note,) = said["notes"]
+    assert note.startswith("llama.cpp finds </s> everywhere in a text") and "(2 such" in note
+    texts = ("the cat", " the  cat<start>the", "<s>", "the <s>", "the<s>", "<s>the")
+    same = [
+        own == tokenizer(text).input_ids
+        for text, own in zip(texts, in_file(output, texts)[0], strict=True)
+    ]
+    assert same == [True, True, True, False, False, False]
+
+
 def test_other_shapes_leave_a_file_of_token_ids(tmp_path: Path) -> None:
     checkpoint(tmp_path)
     document = tokenizer_json(tmp_path, "llama")
+    replace = {"type": "Sequence", "normalizers": [REPLACE]}
+    assert space_prefix({**document, "normalizer": replace}) == (False, None)
     for changes in (
         {"normalizer": {"type": "NFKC"}},
         {"normalizer": None},
@@ -139,7 +160,7 @@ def test_other_shapes_leave_a_file_of_token_ids(tmp_path: Path) -> None:
     ):
         with pytest.raises(UnknownTokenizerError):
             space_prefix({**document, **changes})
-    for mark in ("single_word", "lstrip", "normalized"):
+    for mark in ("single_word", "lstrip"):
         other = deepcopy(document)
         other["added_tokens"][4][mark] = True
         with pytest.raises(UnknownTokenizerError, match="<end>"):

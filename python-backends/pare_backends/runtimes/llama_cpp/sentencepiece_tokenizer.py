@@ -67,6 +67,7 @@ def add_sentencepiece_tokenizer(
     try:
         prefix, note = space_prefix(document)
         strips = strips_behind(document)
+        note = note or spelled_out(document)
         pieces = pieces_of(document, vocabulary)
     except UnknownTokenizerError as error:
         writer.add_tokenizer_model("no_vocab")
@@ -79,7 +80,9 @@ def add_sentencepiece_tokenizer(
     writer.add_token_scores(pieces.scores)
     writer.add_token_types(pieces.kinds)
     writer.add_add_space_prefix(prefix)
-    special = SpecialVocab(directory, load_merges=False, n_vocab=vocabulary)
+    # llama.cpp reads no merges here. transformers does, but for Gemma's, and is slow to make them.
+    others = normalizers_of(document) != [REPLACE]
+    special = SpecialVocab(directory, load_merges=others, n_vocab=vocabulary)
     # Where the file says nothing llama.cpp begins with <s>; transformers begins with nothing.
     special.add_special_token.setdefault("bos", False)
     special.add_to_gguf(writer, quiet=True)
@@ -99,13 +102,13 @@ def space_prefix(document: dict[str, Any]) -> tuple[bool, str | None]:
     decoder = document.get("decoder") or {}
     if decoder.get("decoders") not in (DECODERS, [*DECODERS, STRIP]):
         raise UnknownTokenizerError("its decoder is none of sentencepiece's that are known here")
-    normalizer, step = document.get("normalizer"), document.get("pre_tokenizer")
-    if normalizer == REPLACE and step in (None, SPLIT):
+    normalizers, step = normalizers_of(document), document.get("pre_tokenizer")
+    if normalizers == [REPLACE] and step in (None, SPLIT):
         return False, None
-    if normalizer == {"type": "Sequence", "normalizers": [PREPEND, REPLACE]} and step is None:
+    if normalizers == [PREPEND, REPLACE] and step is None:
         return True, None
     metaspace = {"type": "Metaspace", "replacement": SPACE}
-    if normalizer is None and step is not None and step.items() >= metaspace.items():
+    if not normalizers and step is not None and step.items() >= metaspace.items():
         whole = step.get("split") is False
         inside = (token for token in model["vocab"] if SPACE in token[1:])
         if not whole and any(inside):
@@ -117,15 +120,22 @@ def space_prefix(document: dict[str, Any]) -> tuple[bool, str | None]:
     raise UnknownTokenizerError("its normalizer and pre_tokenizer are none that are known here")
 
 
+def normalizers_of(document: dict[str, Any]) -> list[dict[str, Any]]:
+    """What is done to a text first, in order."""
+    whole = document.get("normalizer")
+    if whole is None:
+        return []
+    return list(whole["normalizers"]) if whole.get("type") == "Sequence" else [whole]
+
+
 def strips_behind(document: dict[str, Any]) -> bool:
     """Whether its added tokens take the white space behind them, as Phi-3's.
 
     raises: UnknownTokenizerError, where added tokens are found in a way that llama.cpp has not
     """
     added = document.get("added_tokens") or []
-    prepends = (document.get("normalizer") or {}).get("type") == "Sequence"
     for one in added:
-        if one.get("single_word") or one.get("lstrip") or (prepends and one.get("normalized")):
+        if one.get("single_word") or one.get("lstrip"):
             raise UnknownTokenizerError(
                 f"llama.cpp does not look for {one['content']!r} in a text as the tokenizer does"
             )
@@ -138,6 +148,22 @@ def strips_behind(document: dict[str, Any]) -> bool:
             f"white space behind {min(stripped)!r} is left out, which llama.cpp has of Phi-3 alone"
         )
     return bool(stripped)
+
+
+def spelled_out(document: dict[str, Any]) -> str | None:
+    """What llama.cpp does otherwise with added tokens that are looked for in the normalized text.
+
+    Where "▁" is prepended to a text it is to these too (LLaMA 1's): transformers finds them behind
+    a space alone.
+    """
+    added = document.get("added_tokens") or []
+    found = sorted(one["content"] for one in added if one.get("normalized"))
+    if not (found and PREPEND in normalizers_of(document)):
+        return None
+    return (
+        f"llama.cpp finds {found[0]} everywhere in a text, the tokenizer where a space stands"
+        f" before it ({len(found)} such tokens)"
+    )
 
 
 def pieces_of(document: dict[str, Any], vocabulary: int) -> Pieces:
