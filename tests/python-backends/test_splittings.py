@@ -21,6 +21,7 @@ from transformers import PreTrainedTokenizerFast
 
 from pare_backends.models.gguf.splittings import (
     BY_CASE,
+    DEEPSEEK3_WORDS,
     LLAMA3_WORDS,
     NAMES,
     QWEN2_WORDS,
@@ -168,6 +169,8 @@ def test_what_a_step_leaves_out_is_no_splitting() -> None:
     assert splitting_of(document(step(LLAMA3_WORDS), ignore_merges=True)) == "llama-bpe"
     assert splitting_of(document(step(LLAMA3_WORDS), step(QWEN2_WORDS))) is None
     assert splitting_of(document(step(QWEN2_WORDS.replace("p{N}|", "p{N}+|")))) is None
+    plain = [step(one.replace(r"\r\n", "\r\n")) for one in DEEPSEEK3_WORDS]
+    assert splitting_of(document(*plain)) == "deepseek-v3"
     assert composes({"normalizer": {"type": "NFC"}}) is True
     assert composes({"normalizer": {"type": "Sequence", "normalizers": []}}) is False
     assert composes({"normalizer": {"type": "NFKC"}}) is None

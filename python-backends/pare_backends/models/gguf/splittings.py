@@ -27,7 +27,8 @@ O200K_WORDS = f"{CASES[0]}{ENDS}?|{CASES[1]}{ENDS}?|" + THREE_DIGITS + TAIL
 DEEPSEEK3_WORDS = (
     THREE_DIGITS,
     "[一-龥\u3040-\u309f\u30a0-\u30ff]+",
-    r"[!\"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+"
+    r"""[!"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+"""
+    r"|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+"
     r"| ?[\p{P}\p{S}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
 )
 """DeepSeek V3 and R1, three steps."""
@@ -83,10 +84,12 @@ def pattern_of(step: Mapping[str, Any]) -> str | None:
     not find is taken out, it must find everything, as these patterns do."""
     if step.get("type") != "Split":
         return None
-    found = (step.get("pattern") or {}).get("Regex")
+    said = (step.get("pattern") or {}).get("Regex")
+    # DeepSeek's file has ends of lines themselves in its sets of letters.
+    found = said.replace("\r", "\\r").replace("\n", "\\n") if isinstance(said, str) else None
     isolated = step.get("behavior") == "Isolated"
     matches = step.get("behavior") == "Removed" and step.get("invert")
-    return found if isinstance(found, str) and (isolated or matches) else None
+    return found if isolated or matches else None
 
 
 def composes(document: Mapping[str, Any]) -> bool | None:
