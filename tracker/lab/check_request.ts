@@ -1,4 +1,5 @@
-import { realpathSync, statSync } from "node:fs";
+import { foundAt } from "../ground/storage/found_at.ts";
+import { realpathSync } from "node:fs";
 import {
   askedFront,
   checkContextRead,
@@ -35,7 +36,7 @@ function checkOwnText(
 ): void {
   if (path === undefined) return;
   const start = `Cannot ${attempt} on ${path} as`;
-  if (statSync(path, { throwIfNoEntry: false })?.isFile() !== true) {
+  if (foundAt(path)?.isFile() !== true) {
     throw new UsageError(`${start} there is no such file: give a .jsonl of {"text"} a line`);
   }
   if (realpathSync(path) !== dataset.path) return;

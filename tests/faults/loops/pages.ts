@@ -61,10 +61,9 @@ function send(port: number, { method, path, headers, body }: Asked): Promise<Ans
 function checkAnswer(asked: Asked, answer: Answered | null): void {
   if (answer === null) return sometimes("pages: a request that is no HTTP was not answered");
   const { status, type, policy, text } = answer;
-  const shown = `${asked.method} ${asked.path.slice(0, 300)} ${
-    JSON.stringify(asked.body ?? "").slice(0, 300)
-  }`;
   const fail = (why: string): never => {
+    const body = new TextDecoder().decode(asked.body?.slice(0, 300));
+    const shown = `${asked.method} ${asked.path.slice(0, 300)} ${body}`;
     throw new Error(`${why}: ${shown}: ${status} ${text.slice(0, 600)}`);
   };
   if (status >= 500) fail("something is wrong in pare");

@@ -1,4 +1,5 @@
-import { existsSync, statSync } from "node:fs";
+import { foundAt } from "../../ground/storage/found_at.ts";
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { kindOf, type Registry, type RunRequest, UsageError } from "../../../core/mod.ts";
 import { fromUser } from "../../../python-backends/home.ts";
@@ -15,7 +16,7 @@ const MADE = ["tiny", "demo"];
 function checkModel(name: string): void {
   if (MADE.includes(name)) return;
   const path = fromUser(name);
-  const found = statSync(path, { throwIfNoEntry: false });
+  const found = foundAt(path);
   if (found?.isDirectory()) {
     if (existsSync(join(path, "config.json"))) return;
     throw new UsageError(

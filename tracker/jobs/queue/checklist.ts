@@ -1,5 +1,6 @@
 /** What is looked at before a job starts and after it has ended; each line is kept with its result. */
-import { existsSync, readFileSync, statSync } from "node:fs";
+import { foundAt } from "../../ground/storage/found_at.ts";
+import { existsSync, readFileSync } from "node:fs";
 import { loadavg } from "node:os";
 import { resolve } from "node:path";
 import { execa } from "execa";
@@ -59,7 +60,7 @@ function model({ model_name, cwd }: AttemptWork): Found {
 
 async function data({ dataset, cwd, data_sha256 }: AttemptWork): Promise<Found> {
   const path = resolve(cwd, dataset);
-  const there = statSync(path, { throwIfNoEntry: false })?.isFile() === true;
+  const there = foundAt(path)?.isFile() === true;
   if (!there) {
     return isPath(dataset) || data_sha256 !== null
       ? lacking(`data missing: ${dataset}`)

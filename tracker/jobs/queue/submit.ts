@@ -1,4 +1,5 @@
-import { existsSync, statSync } from "node:fs";
+import { foundAt } from "../../ground/storage/found_at.ts";
+import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import {
   type JobEvent,
@@ -62,11 +63,10 @@ function enginesFile(): string {
   return join(findHome(Deno.env.toObject()).root, "engines.yaml");
 }
 
+/** Of a dataset that is a file; null: it is none. */
 async function hashOf(dataset: string): Promise<string | null> {
   const path = resolve(dataset);
-  return statSync(path, { throwIfNoEntry: false })?.isFile() === true
-    ? await sha256File(path)
-    : null;
+  return foundAt(path)?.isFile() === true ? await sha256File(path) : null;
 }
 
 /** What of a kind takes about as long: the model, what it is measured on, and how much is asked for. */

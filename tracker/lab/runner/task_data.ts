@@ -1,4 +1,5 @@
-import { existsSync, statSync } from "node:fs";
+import { foundAt } from "../../ground/storage/found_at.ts";
+import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import {
@@ -51,7 +52,7 @@ export function withoutData(
   return tasks.flatMap((task) => {
     const path = dataPath(task, request);
     if (path === null) return [];
-    const found = statSync(path, { throwIfNoEntry: false });
+    const found = foundAt(path);
     if (found?.isFile() === true) return [];
     const how = found === undefined ? "is not there" : "is no file";
     const must = task.shipped
