@@ -80,6 +80,9 @@ async function demoSamples(folder: string) {
   const gguf = async (name: string, exact: boolean) => {
     const output_dir = await place(name);
     await run({ call: "make_form", runtime: "llama.cpp", artifact_dir, output_dir, exact });
+    // Who has such a file talks to it.
+    const { notes } = JSON.parse(await readFile(join(output_dir, "gguf.json"), "utf8"));
+    assert.deepEqual(notes.filter((one: string) => one.includes("tokenizer")), []);
     return await scored(name, output_dir, exact ? { cache: STRICT } : {});
   };
   try {

@@ -151,6 +151,24 @@ def test_a_text_begins_with_a_mark_where_the_tokenizer_adds_one(
         assert (own[:1] == [0]) == (marked or text.startswith("<s>"))
 
 
+def test_a_file_that_was_made_of_a_read_one_holds_its_tokenizer(tmp_path: Path) -> None:
+    """SmolLM2's, which transformers reads out of a GGUF file: it says byte_fallback of each."""
+    checkpoint(tmp_path)
+    own_tokenizer(tmp_path, [], whole=False)
+    path = tmp_path / "tokenizer.json"
+    told = json.loads(path.read_text())
+    digits = {"type": "Digits", "individual_digits": True}
+    last = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True}
+    told["pre_tokenizer"] = {"type": "Sequence", "pretokenizers": [digits, last]}
+    told["model"] |= {"byte_fallback": True, "fuse_unk": True, "unk_token": "<s>"}
+    path.write_text(json.dumps(told))
+    tokenizer = Tokenizer.from_file(str(path))
+    output, said = written(tmp_path)
+    assert said["notes"] == []
+    for text, own in zip(TEXTS, tokens_in_file(output), strict=True):
+        assert own == tokenizer.encode(text).ids, text
+
+
 def step(pattern: str, **more: Any) -> dict[str, Any]:
     return {"type": "Split", "pattern": {"Regex": pattern}, "behavior": "Isolated", **more}
 

@@ -33,9 +33,10 @@ def add_tokenizer(writer: GGUFWriter, directory: Path, vocabulary: int) -> str |
     None: neither"""
     path = directory / "tokenizer.json"
     document = json.loads(path.read_text()) if path.exists() else {}
-    if (document.get("model") or {}).get("byte_fallback"):
-        return add_sentencepiece_tokenizer(writer, directory, document, vocabulary)
     splitting, composed = splitting_of(document), composes(document)
+    # transformers says byte_fallback of any tokenizer that it read out of a GGUF file, too.
+    if splitting is None and (document.get("model") or {}).get("byte_fallback"):
+        return add_sentencepiece_tokenizer(writer, directory, document, vocabulary)
     if splitting is None or composed is None:
         writer.add_tokenizer_model("no_vocab")
         return NOT_WRITTEN
