@@ -13,14 +13,14 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from evaluation_fixtures import Events, words
-from lm_eval.api.instance import Instance
+from evaluation_fixtures import Events
 from random_models import common
 from safetensors.torch import load_file, save_file
 from test_architectures import facts, logits, plain
 from test_odd_models import saved, vocabulary
 from tiny_model import act
 from transformers import Gemma3nConfig, Gemma3nTextConfig, Gemma4TextConfig
+from whole_texts import assert_own_generations, assert_whole_texts
 
 from pare_backends.calls import verify
 from pare_backends.calls.import_model import ImportModelRequest
@@ -122,28 +122,12 @@ def test_blocks_that_run_one_by_one_find_the_keys_of_those_before(
 
 
 def test_log_likelihoods_are_those_of_whole_texts() -> None:
-    model, own = language_model(), plain(written())
-    asked = [(words(3 + 9 * n, n), f" {words(1 + n, 9 - n)}") for n in range(4)]
-    requests = [Instance("loglikelihood", {}, pair, n) for n, pair in enumerate(asked)]
-    for (context, ending), (said, _) in zip(asked, model.loglikelihood(requests), strict=True):
-        before, whole = model.tok_encode(context), model.tok_encode(context + ending)
-        with torch.no_grad():
-            scores = own(torch.tensor([whole])).logits[0].log_softmax(dim=-1)
-        places = range(len(before), len(whole))
-        assert abs(said - sum(float(scores[at - 1, whole[at]]) for at in places)) < 1e-3
+    assert_whole_texts(language_model(), plain(written()))
 
 
 def test_generations_are_transformers_own() -> None:
     """Prompts of different lengths in one batch, longer than the window of its layers."""
-    model, own = language_model(), plain(written())
-    kwargs = {"max_gen_toks": 8, "until": ["<never>"], "do_sample": False}
-    prompts = [words(2 + 9 * n, n) for n in range(3)]
-    requests = [Instance("generate_until", {}, (p, dict(kwargs)), n) for n, p in enumerate(prompts)]
-    own.generation_config = model.model.generation_config
-    for prompt, said in zip(prompts, model.generate_until(requests), strict=True):
-        tokens = torch.tensor([model.tok_encode(prompt)])
-        made = own.generate(tokens, max_new_tokens=8, do_sample=False)[0, tokens.shape[1] :]
-        assert said == model.tok_decode(made.tolist(), skip_special_tokens=True)
+    assert_own_generations(language_model(), plain(written()))
 
 
 def test_what_is_read_in_parts_is_read_as_a_whole() -> None:

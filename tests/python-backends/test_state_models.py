@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from evaluation_fixtures import Events, words
-from lm_eval.api.instance import Instance
+from evaluation_fixtures import Events
 from random_models import HIDDEN, ends
 from test_architectures import facts, logits, plain
 from test_qlora import act as train
 from tiny_model import act
 from transformers import AutoModelForCausalLM, FalconMambaConfig, Mamba2Config, MambaConfig
+from whole_texts import assert_own_generations, assert_whole_texts
 
 from pare_backends.calls import verify
 from pare_backends.checkpoint import GridTensor, load_dequantized, read
@@ -69,29 +69,13 @@ def language_model(name: str) -> PackedLM:
 
 @pytest.mark.parametrize("name", MODELS)
 def test_log_likelihoods_are_those_of_whole_texts(name: str) -> None:
-    model, own = language_model(name), plain(written(name))
-    asked = [(words(3 + 9 * n, n), f" {words(1 + n, 9 - n)}") for n in range(5)]
-    requests = [Instance("loglikelihood", {}, pair, n) for n, pair in enumerate(asked)]
-    for (context, ending), (said, _) in zip(asked, model.loglikelihood(requests), strict=True):
-        before, whole = model.tok_encode(context), model.tok_encode(context + ending)
-        with torch.no_grad():
-            scores = own(torch.tensor([whole])).logits[0].log_softmax(dim=-1)
-        places = range(len(before), len(whole))
-        assert abs(said - sum(float(scores[at - 1, whole[at]]) for at in places)) < 1e-3
+    assert_whole_texts(language_model(name), plain(written(name)))
 
 
 @pytest.mark.parametrize("name", MODELS)
 def test_generations_are_transformers_own_of_each_prompt_alone(name: str) -> None:
     """Prompts of different lengths in one batch: where padding would change a state, none is."""
-    model, own = language_model(name), plain(written(name))
-    kwargs = {"max_gen_toks": 8, "until": ["<never>"], "do_sample": False}
-    prompts = [words(2 + 9 * n, n) for n in range(3)]
-    requests = [Instance("generate_until", {}, (p, dict(kwargs)), n) for n, p in enumerate(prompts)]
-    own.generation_config = model.model.generation_config
-    for prompt, said in zip(prompts, model.generate_until(requests), strict=True):
-        tokens = torch.tensor([model.tok_encode(prompt)])
-        made = own.generate(tokens, max_new_tokens=8, do_sample=False)[0, tokens.shape[1] :]
-        assert said == model.tok_decode(made.tolist(), skip_special_tokens=True)
+    assert_own_generations(language_model(name), plain(written(name)))
 
 
 @pytest.mark.parametrize("name", MODELS)

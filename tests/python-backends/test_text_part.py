@@ -20,6 +20,7 @@ from pare_backends.calls.import_model import ImportModelRequest
 from pare_backends.calls.import_model import run as import_model
 from pare_backends.checkpoint import load_dequantized, read
 from pare_backends.checkpoint.own_code import needs_code
+from pare_backends.failures import CallFailure
 from pare_backends.models.tiny import write_tokenizer
 from pare_backends.progress import silent_report
 
@@ -146,6 +147,24 @@ def test_the_card_comes_along_as_it_names_the_licence(tmp_path: Path) -> None:
     assert (tmp_path / "text" / "README.md").read_text() == "---\nlicense: gemma\n---\n"
 
 
+def test_what_would_be_left_out_in_silence_is_refused(tmp_path: Path) -> None:
+    written("gemma3", tmp_path / "whole")
+    path = tmp_path / "whole" / "model.safetensors"
+    (tmp_path / "whole" / "adapter_config.json").write_text("{}")
+    with pytest.raises(CallFailure, match="an adapter lies beside its weights"):
+        imported(tmp_path / "whole", tmp_path / "adapted")
+    (tmp_path / "whole" / "adapter_config.json").unlink()
+    tensors = load_file(path)
+    odd = {name.replace("language_model", "thinker.inner"): one for name, one in tensors.items()}
+    save_file(odd, path, metadata={"format": "pt"})
+    with pytest.raises(CallFailure, match="no tensor of its files has a name that is known"):
+        imported(tmp_path / "whole", tmp_path / "odd")
+    short = {name: one for name, one in tensors.items() if "layers.1.mlp.up" not in name}
+    save_file({**short, "empty": torch.zeros(0)}, path, metadata={"format": "pt"})
+    with pytest.raises(CallFailure, match=r"hold no weight for .*up_proj"):
+        imported(tmp_path / "whole", tmp_path / "short")
+
+
 def test_every_layer_that_is_rounded_is_one_that_reads_text(tmp_path: Path) -> None:
     written("gemma3", tmp_path / "whole")
     facts = imported(tmp_path / "whole", tmp_path / "text")
@@ -256,6 +275,10 @@ def test_a_quantized_whole_is_an_original_and_a_trial_of_its_text_part(tmp_path:
     facts = imported(tmp_path / "whole", tmp_path / "text")
     assert facts["architecture"] == "LlamaForCausalLM"
     assert facts["dtype"] == "gptq"
+    packed = load_file(tmp_path / "whole" / "model.safetensors")
+    reads = [one for name, one in packed.items() if "vision_model" not in name]
+    assert facts["original_bytes"] == sum(one.nbytes for one in reads)
+    assert len(reads) < len(packed)
     decoded = read(tmp_path / "text")
     for layer in source.stored:
         np.testing.assert_allclose(

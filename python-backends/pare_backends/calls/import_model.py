@@ -11,7 +11,7 @@ from pare_backends.checkpoint.files import weight_files
 from pare_backends.checkpoint.own_files import check_directory
 from pare_backends.checkpoint.stored import Entry
 from pare_backends.elsewhere.baseline import make_baseline
-from pare_backends.elsewhere.decoded import is_packed
+from pare_backends.elsewhere.text_part import text_bytes, text_config
 from pare_backends.memory_check import FLOAT_BYTES, check_memory
 from pare_backends.models.checks import check_adapter, check_config, read_config, read_entries
 from pare_backends.models.size_checks import check_sizes
@@ -58,10 +58,8 @@ def run(request: ImportModelRequest, report: Report) -> dict[str, Any]:
     facts["source"] = source.kind
     facts["path"] = str(directory)
     facts["revision"] = source.revision
-    # Of a model's text part the bytes are its own: what is left out was never compared.
-    whole = source.path is not None and (not source.path.is_dir() or is_packed(source.path))
-    if source.kind != "demo" and source.path is not None and made is not None and whole:
-        facts["original_bytes"] = sum(part.stat().st_size for part in weights_of(source.path))
+    if source.kind != "demo" and source.path is not None and made is not None:
+        facts["original_bytes"] = given_bytes(source.path)
     if made is not None:
         facts["dtype"], notes = made
         facts["notes"] = [*notes, *facts["notes"]]
@@ -71,6 +69,13 @@ def run(request: ImportModelRequest, report: Report) -> dict[str, Any]:
 def values(entries: dict[str, Entry]) -> int:
     """Number of values in all tensors."""
     return sum(entry.values for entry in entries.values())
+
+
+def given_bytes(path: Path) -> int:
+    """Bytes of the weights as they were given: of a model that also sees, of what reads text."""
+    if path.is_dir() and text_config(path) is not None:
+        return text_bytes(path)
+    return sum(part.stat().st_size for part in weights_of(path))
 
 
 def weights_of(path: Path) -> list[Path]:

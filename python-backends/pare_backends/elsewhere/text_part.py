@@ -15,13 +15,14 @@ from typing import Any
 
 import numpy as np
 
-from pare_backends.checkpoint.empty_model import load_config
-from pare_backends.checkpoint.files import kept_dtype
+from pare_backends.checkpoint.empty_model import load_config, trusts_remote_code
+from pare_backends.checkpoint.files import kept_dtype, tensor_entries, weight_files
 from pare_backends.checkpoint.forms.floats import BFLOAT16
 from pare_backends.checkpoint.stored import DTYPES, Entry, check_dtype
 from pare_backends.elsewhere.given import Given
 from pare_backends.elsewhere.written import Converted, write_original
-from pare_backends.models.checks import read_config, read_entries
+from pare_backends.failures import CallFailure
+from pare_backends.models.checks import check_adapter, check_config, read_config, read_entries
 from pare_backends.progress import Report
 
 SAME_ON_TEXT = {
@@ -121,8 +122,17 @@ def write_text_part(directory: Path, config: Any, output: Path, report: Report) 
 
     returns: the type of its weights, and what a user must know
     """
+    check_config(directory, read_config(directory), trusts_remote_code(), packed=True)
+    check_adapter(directory)  # which would be left out with all that reads no text
     entries = read_entries(directory)
     names = text_names(entries)
+    if EMBEDDING not in names.values():
+        raise CallFailure(
+            "bad_input",
+            f"Cannot use {directory}: it also reads what is no text, and no tensor of its files has"
+            f" a name that is known of the {config.architectures[0]} inside",
+            hint="Give a checkpoint of the language model alone",
+        )
     if is_copy(entries, names):
         names.pop(HEAD)
     dtype = kept_dtype(read_config(directory), {name: entries[name] for name in names})
@@ -137,6 +147,12 @@ def write_text_part(directory: Path, config: Any, output: Path, report: Report) 
     return dtype, [left_out_note(config, f"{(whole - kept) / whole:.1%} of its values are")]
 
 
+def text_bytes(directory: Path) -> int:
+    """Bytes of the text part's tensors as the files hold them, packed or not."""
+    entries = tensor_entries(weight_files(directory))
+    return sum(entries[name].end - entries[name].start for name in text_names(entries))
+
+
 def is_copy(entries: Mapping[str, Entry], names: Mapping[str, str]) -> bool:
     """Whether a head of the files is the embedding, stored twice."""
     embedding = next((name for name, own in names.items() if own == EMBEDDING), None)
@@ -148,6 +164,8 @@ def is_copy(entries: Mapping[str, Entry], names: Mapping[str, str]) -> bool:
 def as_stored(name: str, entry: Entry) -> np.ndarray:
     """A tensor's values in the type in which the file holds them."""
     check_dtype(name, entry)
+    if entry.values == 0:  # which no file can be mapped for
+        return np.zeros(entry.shape, DTYPES[entry.dtype])
     held: np.ndarray = np.memmap(
         entry.path, DTYPES[entry.dtype], "r", offset=entry.start, shape=(entry.values,)
     )

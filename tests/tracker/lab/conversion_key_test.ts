@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
-import { mkdir, rm, writeFile } from "node:fs/promises";
+import { mkdir, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { openFolderCache } from "../../../tracker/artifacts/folder_cache.ts";
 import type { CallRunner } from "../../../tracker/lab/runner/call_runner.ts";
@@ -75,4 +75,22 @@ Deno.test("a model of the hub is taken apart once a commit", async () => {
     if (before === undefined) Deno.env.delete("HF_HUB_CACHE");
     else Deno.env.set("HF_HUB_CACHE", before);
   }
+});
+
+Deno.test("a folder that says of parts, and is used whole, is where it lies now", async () => {
+  const place = temporaryFolder("whole");
+  await writeFile(join(place, "config.json"), JSON.stringify(CONFIGS.sees));
+  await writeFile(join(place, "model.safetensors"), "weights");
+  const moved = join(temporaryFolder("elsewhere"), "moved");
+  const runner = ((_trial: string, { model_name }: { model_name: string }) =>
+    Promise.resolve({
+      ok: true,
+      value: { ...smallFacts().model, model_name, path: model_name },
+    })) as unknown as CallRunner;
+  const caches = openFolderCache(temporaryFolder("cache"));
+  const asked = { model_name: place, trust_remote_code: false };
+  assert.equal((await importModel({ caches }, runner, asked, undefined)).path, place);
+  await rename(place, moved);
+  const again = await importModel({ caches }, runner, { ...asked, model_name: moved }, undefined);
+  assert.deepEqual([again.path, again.model_name], [moved, moved]);
 });

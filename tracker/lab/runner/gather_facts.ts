@@ -122,41 +122,46 @@ export async function importModel(
   request: NamedModel,
   ggufOfDemo: string | undefined,
 ): Promise<ModelFacts> {
-  const known = await conversionKey(request.model_name, ggufOfDemo);
-  if (known !== null) {
-    return await cachedModel(workshop, known, (weights) => runImport(runner, request, weights));
-  }
+  const { model_name } = request;
+  const keep = (key: string, make: (weights: string) => Promise<ModelFacts>) =>
+    cachedModel(workshop, key, modelName(model_name), make);
+  const known = await conversionKey(model_name, ggufOfDemo);
+  const model = known && await keep(known, (weights) => runImport(runner, request, weights));
+  if (model) return model;
   await using scratch = await workshop.caches.scratch();
   const weights = join(scratch.directory, "model");
   const facts = await runImport(runner, request, weights);
   if (!isWritten(weights)) return facts;
   // Of the hub it was not known before that it would be converted.
-  const key = await conversionKey(request.model_name, ggufOfDemo) ??
-    createHash("sha256").update(`${request.model_name} ${facts.revision} ${Date.now()}`).digest(
-      "hex",
-    );
-  return await cachedModel(workshop, key, async (place) => {
+  const key = await conversionKey(model_name, ggufOfDemo) ?? basename(scratch.directory);
+  const moved = await keep(key, async (place) => {
     await rename(weights, place);
     return facts;
   });
+  return moved!; // it is written
 }
 
 const isWritten = (weights: string) => existsSync(join(weights, "config.json"));
 
-/** The model of a key, whose weights `make` writes to an empty folder unless they are there. */
+/**
+ * The model of a key under its name of now, whose weights `make` writes to an empty folder unless they are
+ * there; null: it lies where it lay, as nothing of it was converted.
+ */
 async function cachedModel(
   { caches }: Pick<Tools, "caches">,
   key: string,
+  model_name: string,
   make: (weights: string) => Promise<ModelFacts>,
-): Promise<ModelFacts> {
+): Promise<ModelFacts | null> {
   const { directory: folder } = await caches.cached("models", key, async (temporary) => {
     const weights = join(temporary, "model");
     await mkdir(weights);
     await writeFile(join(temporary, "facts.json"), JSON.stringify(await make(weights)));
   });
+  const path = join(folder, "model");
+  if (!isWritten(path)) return null;
   const facts = ModelFacts.parse(JSON.parse(await readFile(join(folder, "facts.json"), "utf8")));
-  const weights = join(folder, "model");
-  return isWritten(weights) ? { ...facts, path: weights } : facts;
+  return { ...facts, model_name, path };
 }
 
 /** With what its layers keep of a text, where a context is asked for. */

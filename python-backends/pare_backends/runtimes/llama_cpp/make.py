@@ -217,7 +217,7 @@ def held(
         packed = replace(packed, scales=scales)
         order = layout.row_order(name, packed.rows)
         if exact:
-            return Tensor("F32", _ordered(_turned(packed.dequantize(), columns), order))
+            return Tensor("F32", _ordered(_in_columns(packed.dequantize(), columns), order))
         blocks = to_blocks(name, packed)
         data = in_columns(name, blocks.kind, blocks.data, columns)
         wide = None
@@ -233,7 +233,7 @@ def held(
         values += shift
     values = layout.as_computed(name, values)
     values = (values.T * factor).T.astype(np.float32)
-    values = _ordered(_turned(values, columns), layout.row_order(name, len(values)))
+    values = _ordered(_in_columns(values, columns), layout.row_order(name, len(values)))
     # A router's rows are few and choose: llama.cpp's own converter leaves them in float32.
     if exact or values.ndim == 1 or precision == "f32" or name.endswith(IN_FLOAT32):
         return Tensor("F32", values)
@@ -251,7 +251,7 @@ def _ordered(values: np.ndarray, order: np.ndarray | None) -> np.ndarray:
     return values if order is None else np.ascontiguousarray(values[order])
 
 
-def _turned(values: np.ndarray, columns: np.ndarray | None) -> np.ndarray:
+def _in_columns(values: np.ndarray, columns: np.ndarray | None) -> np.ndarray:
     return values if columns is None else np.ascontiguousarray(values[:, columns])
 
 
