@@ -73,16 +73,16 @@ async function check(traced: Traced, fault: CallFault, nth: number): Promise<voi
       isLie(fault) || isSaid(run.said),
       `it ends without a sentence: ${run.said.slice(0, 300)}`,
     );
-  } else if (run.met) sometimes("the workload goes on behind a call that failed");
+  } else if (run.met) sometimes(GOES_ON);
   // What a disk has lied about is lost; all else is read, and the next one is written.
   const lied = isLie(fault);
   await workload.check(root, lied ? [] : run.acknowledged, nth, { sent: run.sent, lied });
 }
 
+const GOES_ON = "the workload goes on behind a call that failed";
 const REACHES = [
   "the workload is killed in a call",
   "the workload cannot go on, and says so",
-  "the workload goes on behind a call that failed",
   "a write is cut short",
   "a rename fails, or is the last call",
 ];
@@ -93,12 +93,16 @@ interface Asked extends Pick<Loop, "name" | "about" | "reaches"> {
   readonly most?: number;
   /** Files of one folder and ending; default: all. */
   readonly most_files?: number;
+  /** Every call that fails ends it: nothing of it goes on behind one. */
+  readonly all_or_nothing?: boolean;
 }
 
-export function callsLoop({ most = 6, most_files = Infinity, ...asked }: Asked): Loop {
+export function callsLoop(
+  { most = 6, most_files = Infinity, all_or_nothing = false, ...asked }: Asked,
+): Loop {
   return tracedLoop<CallFault>({
     ...asked,
-    reaches: [...REACHES, ...asked.reaches],
+    reaches: [...REACHES, ...(all_or_nothing ? [] : [GOES_ON]), ...asked.reaches],
     async points({ workload, root, log }) {
       const calls = [...await namedCalls(workload.script, root, log)];
       return callFaults(ofFewFiles(calls, most_files), most);

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { createInterface } from "node:readline";
+import { createLineSplitter } from "../../../python-backends/child/line_splitter.ts";
 import { streamRandom } from "../../../core/random.ts";
 import {
   ensureEnvironment,
@@ -25,6 +25,19 @@ const MOST_LINE = 4 * 1024 * 1024;
 const MOST_BYTES = 1.2e9;
 const LONGEST_ANSWER = 200_000;
 
+/** Lines as the protocol has them: node's readline would end one at U+2028, too. */
+async function* linesOf(stream: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
+  const read: string[] = [];
+  const splitter = createLineSplitter({
+    onLine: (line) => read.push(line),
+    onOverflow: (bytes) => assert.fail(`an answer of ${bytes} bytes`),
+  });
+  for await (const chunk of stream) {
+    splitter.push(chunk);
+    yield* read.splice(0);
+  }
+}
+
 /** The program of an assistant, as far as pare sees it. */
 class Served implements AsyncDisposable {
   readonly #child: ChildProcess;
@@ -38,7 +51,7 @@ class Served implements AsyncDisposable {
       env: { ...Deno.env.toObject(), PARE_HOME: home, ...variables },
     });
     this.#child.stdin!.on("error", () => {}); // its end is told by its other stream
-    this.#lines = createInterface({ input: this.#child.stdout! })[Symbol.asyncIterator]();
+    this.#lines = linesOf(this.#child.stdout!);
   }
 
   async #line(): Promise<string> {

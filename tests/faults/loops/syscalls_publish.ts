@@ -7,6 +7,7 @@ export const syscalls_publish = callsLoop({
   about: "the same of a publication, and of one over it",
   workloads: [publishWorkload],
   most: 1,
+  all_or_nothing: true,
   most_files: 2, // each of its 46 tables is written by the same lines
   reaches: [
     "a publication is lied to by its disk",

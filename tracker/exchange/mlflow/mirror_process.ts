@@ -3,8 +3,8 @@
  * its standard input, telling on its standard output, and gone when its input ends.
  */
 import process from "node:process";
-import { createInterface } from "node:readline";
 import { UsageError } from "../../../core/mod.ts";
+import { createLineSplitter } from "../../../python-backends/child/line_splitter.ts";
 import { connectionOf } from "./client/connection.ts";
 import { MlflowError, PATIENCE } from "./client/http.ts";
 import { type Mirror, openMirror } from "./mirror.ts";
@@ -93,6 +93,12 @@ function take(asked: MirrorAsk): void {
   }
 }
 
-const lines = createInterface({ input: process.stdin });
-for await (const line of lines) take(MirrorAsk.parse(JSON.parse(line)));
+// node's readline would end a line at U+2028 too, which JSON leaves in its texts as it is.
+const lines = createLineSplitter({
+  onLine: (line) => take(MirrorAsk.parse(JSON.parse(line))),
+  onOverflow: (bytes) => {
+    throw new Error(`a line of ${bytes} bytes was asked`);
+  },
+});
+for await (const chunk of process.stdin) lines.push(chunk as Uint8Array);
 Deno.exit(0);
