@@ -43,6 +43,8 @@ class Served implements AsyncDisposable {
   readonly #child: ChildProcess;
   readonly #lines: AsyncIterator<string>;
   #asked = 0;
+  /** Ids of all lines so far that may have one answer more: it may come behind a later line's. */
+  readonly #maybe = new Set<string>();
 
   constructor(store: string, home: string, variables: Record<string, string>) {
     const [program, ...words] = pareWords("mcp", "--store", store);
@@ -65,6 +67,7 @@ class Served implements AsyncDisposable {
     const ping = `ping ${this.#asked++}`;
     const due = dueOf(new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes), MOST_LINE);
     const last = JSON.stringify({ jsonrpc: "2.0", id: ping, method: "ping" });
+    for (const key of due.maybe) this.#maybe.add(key);
     this.#child.stdin!.write(bytes);
     this.#child.stdin!.write(`\n${last}\n`);
     const left = new Map([...due.answers, [`string ${ping}`, 1]]);
@@ -78,7 +81,7 @@ class Served implements AsyncDisposable {
       }
       hold(said, isError);
       const more = left.get(key);
-      if (more === undefined && due.maybe.has(key)) continue;
+      if (more === undefined && this.#maybe.has(key)) continue;
       assert.ok(more !== undefined, `nobody asked ${key.slice(0, 100)}: ${said.slice(0, 300)}`);
       if (more === 1) left.delete(key);
       else left.set(key, more - 1);
