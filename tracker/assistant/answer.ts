@@ -42,6 +42,16 @@ export function smallJson(value: unknown, most = MOST_CHARS): string {
   return found.length <= most ? found : `${found.slice(0, most)}… (cut: ask for less of it)`;
 }
 
+/** Characters of a sentence that refuses, from its beginning and its end: it may name what was asked. */
+const [ERROR_HEAD, ERROR_TAIL] = [1_500, 500];
+
+/** A sentence that refuses, without the middle of what is too long for one. */
+export function shortError(text: string): string {
+  const rest = text.length - ERROR_HEAD - ERROR_TAIL;
+  if (rest <= 0) return text;
+  return `${text.slice(0, ERROR_HEAD)}… (${rest} more characters) …${text.slice(-ERROR_TAIL)}`;
+}
+
 /** One page of a long text, cut at ends of lines; `page` from 1. */
 export function pageOf(
   text: string,

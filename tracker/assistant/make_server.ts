@@ -1,8 +1,14 @@
 /** Pare as a tool for assistants: its server of the Model Context Protocol. */
-import { McpServer } from "@modelcontextprotocol/server";
+import {
+  isJSONRPCErrorResponse,
+  isJSONRPCResultResponse,
+  type JSONRPCMessage,
+  McpServer,
+  type Transport,
+} from "@modelcontextprotocol/server";
 import { PARE_VERSION } from "../lab/provenance.ts";
 import { appendCall, type AssistantCall } from "../store/assistant/call_file.ts";
-import { smallJson } from "./answer.ts";
+import { shortError, smallJson } from "./answer.ts";
 import { addPrompts, addResources } from "./resources.ts";
 import type { AssistantTool, AssistantWorld } from "./tool.ts";
 import { compare, query, report, show, studies, trials, views } from "./tools/asked_tools.ts";
@@ -100,9 +106,34 @@ function addTool(server: McpServer, world: AssistantWorld, tool: AssistantTool):
   );
 }
 
+/** Letters of what an error says beside its sentence. */
+const MOST_DATA = 2_000;
+
+/** The library's errors, and its answers to arguments that fit no tool, repeat what was asked, whatever its length. */
+function withShortError(message: JSONRPCMessage): JSONRPCMessage {
+  if (isJSONRPCErrorResponse(message)) {
+    const { code, message: text, data } = message.error;
+    const isSmall = data !== undefined && JSON.stringify(data).length <= MOST_DATA;
+    return { ...message, error: { code, message: shortError(text), ...(isSmall && { data }) } };
+  }
+  if (!isJSONRPCResultResponse(message) || message.result["isError"] !== true) return message;
+  const content = (message.result["content"] as { type: string; text?: string }[]).map((part) =>
+    part.text === undefined ? part : { ...part, text: shortError(part.text) }
+  );
+  return { ...message, result: { ...message.result, content } };
+}
+
+class ShortServer extends McpServer {
+  override connect(transport: Transport): Promise<void> {
+    const send = transport.send.bind(transport);
+    transport.send = (message, options) => send(withShortError(message), options);
+    return super.connect(transport);
+  }
+}
+
 /** A server for one connection. */
 export function makeAssistantServer(world: AssistantWorld): McpServer {
-  const server = new McpServer(
+  const server = new ShortServer(
     { name: "pare", version: PARE_VERSION },
     { instructions: INSTRUCTIONS },
   );

@@ -75,11 +75,14 @@ export function addResources(server: McpServer, world: AssistantWorld): void {
   });
 }
 
+/** As long as the tools take a name, a model or a limit. */
+const asked = z.string().max(500);
+
 /** Questions that people ask of a store, with what answers them. */
 const QUESTIONS = {
   which_to_deploy: {
     description: "Which compressed model of a study should be deployed, and why?",
-    asks: { study: z.string(), limit: z.string().optional().describe("such as at most 100 MB") },
+    asks: { study: asked, limit: asked.optional().describe("such as at most 100 MB") },
     text: ({ study, limit }: Record<string, string | undefined>) =>
       `Which trial of the study ${study} should I deploy${
         limit === undefined ? "" : `, ${limit}`
@@ -89,14 +92,14 @@ const QUESTIONS = {
   },
   why_did_trials_fail: {
     description: "Why did trials of a study fail, and what should be done?",
-    asks: { study: z.string() },
+    asks: { study: asked },
     text: ({ study }: Record<string, string | undefined>) =>
       `Why did trials of the study ${study} fail or get dropped? Ask the view \`failures\` and the ` +
       "gates by `query`, group the reasons, and say what to change.",
   },
   compress_a_model: {
     description: "Plan a study that compresses a model for given data and limits.",
-    asks: { model: z.string(), dataset: z.string(), limits: z.string().optional() },
+    asks: { model: asked, dataset: asked, limits: asked.optional() },
     text: ({ model, dataset, limits }: Record<string, string | undefined>) =>
       `I want to compress ${model} for ${dataset}${limits === undefined ? "" : `, ${limits}`}. ` +
       "Read pare://schema/study, call `propose` with a document, tell me what it infers and what " +

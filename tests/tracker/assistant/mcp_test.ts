@@ -67,6 +67,7 @@ async function answersOf(client: Client, store: string): Promise<void> {
   assert.ok(view.columns.every(({ comment }: { comment: string | null }) => comment !== null));
 
   await nothingElseIsRead(call, store);
+  await refusalsAreShort(client);
   const { resources } = await client.listResources();
   const report = resources.find(({ uri }) => uri === `pare://studies/${STUDY}/report`);
   const { contents } = await client.readResource({ uri: report!.uri });
@@ -105,6 +106,24 @@ async function nothingElseIsRead(call: ReturnType<typeof caller>, store: string)
   const document = { model_name: "tiny", dataset: "tiny" };
   await refused("submit", { document }, /--allow-submit/);
   await refused("trials", { study: STUDY, ordr: "rank" }, /ordr/);
+}
+
+/** What refuses repeats no long name: a conversation holds little. */
+async function refusalsAreShort(client: Client): Promise<void> {
+  const long = "k".repeat(300_000);
+  const refusals = await Promise.all([
+    caller(client)("studies", { [long]: 1 }).then(({ text }) => text),
+    ...[
+      () => client.callTool({ name: long, arguments: {} }),
+      () => client.readResource({ uri: `pare://${long}` }),
+      () => client.readResource({ uri: `pare://studies/${long}/report` }),
+      () => client.getPrompt({ name: long, arguments: {} }),
+      () => client.getPrompt({ name: "which_to_deploy", arguments: { study: long } }),
+    ].map((ask) =>
+      ask().then(JSON.stringify, ({ message, data }) => JSON.stringify({ message, data }))
+    ),
+  ]);
+  for (const said of refusals) assert.ok(said.length < 2_500, said.slice(0, 200));
 }
 
 /** Every call is a row, what was refused with its sentence. */
@@ -178,6 +197,7 @@ Deno.test("over HTTP only who has the token is answered, on this machine alone",
       );
       const { text } = await caller(client)("studies");
       assert.equal(JSON.parse(text).studies[0].study_id, STUDY);
+      await refusalsAreShort(client);
       await client.close();
     } finally {
       await running.close();
