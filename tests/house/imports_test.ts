@@ -17,7 +17,7 @@ const LAYERS: Record<string, readonly string[]> = {
   families: [...GROUND, "cache", "checkpoint", "models", "methods", "training", "runtimes", "text"],
   conversion: [...GROUND, "checkpoint", "models", "runtimes", "text"],
   serving: [...GROUND, "cache", "checkpoint", "models", "runtimes", "text"],
-  elsewhere: [...GROUND, "checkpoint", "models", "methods", "conversion"],
+  elsewhere: [...GROUND, "checkpoint", "models", "methods", "conversion", "runtimes"],
   measuring: [
     ...[...GROUND, "cache", "checkpoint", "models", "methods", "runtimes", "evaluation", "text"],
   ],

@@ -192,7 +192,7 @@ def test_what_is_no_checkpoint_of_the_model_is_refused_in_a_sentence(tmp_path: P
     lacks = rewritten(tmp_path / "lacks.gguf", without="blk.1.ffn_up.weight", given=whole)
     assert "it holds no tensor blk.1.ffn_up.weight" in refusal(lacks)
     lies = rewritten(tmp_path / "lies.gguf", {"llama.rope.freq_base": 77.0}, given=whole)
-    assert "it says rope_theta: 77.0, and the model's is" in refusal(lies)
+    assert "rope.freq_base is 77.0 in it, and 10000.0 in the model" in refusal(lies)
     vocabulary = load_tokenizer(tiny_dir()).get_vocab()
     tokens = sorted(vocabulary, key=lambda token: vocabulary[token])
     written = rewritten(tmp_path / "same.gguf", words=tokens, given=whole)
@@ -253,18 +253,15 @@ def test_folders_of_another_model_or_whose_config_lies_are_refused(tmp_path: Pat
 
 
 @pytest.mark.parametrize("architecture", ["mistral", "qwen2", "qwen3"])
-def test_files_of_other_architectures_are_read_by_transformers_own_names(
-    architecture: str, tmp_path: Path
-) -> None:
+def test_files_of_other_architectures_are_taken(architecture: str, tmp_path: Path) -> None:
     original = write_model(architecture, tmp_path / "original")
-    said(original, {"sliding_window": None})  # which llama.cpp's architectures have not
     path = gguf_of(original, tmp_path / "files")
     assert inspected(path, original)["problem"] is None
     taken(path, tmp_path / "taken", original)
     own, wanted = read(tmp_path / "taken"), read(original)
     for name in wanted.floats:
         assert np.allclose(own.floats[name], wanted.floats[name], rtol=2e-3, atol=1e-6), name
-    why = "which the model has not" if architecture == "mistral" else "it is of the architecture"
+    why = "its weights are another model's" if architecture == "mistral" else "it is of the archi"
     assert why in refusal(path)  # of another model, a llama
 
 
@@ -300,10 +297,11 @@ def test_the_rows_of_blocks_stand_in_the_models_order(tmp_path: Path) -> None:
 
 def test_the_experts_of_a_gguf_file_are_those_of_the_model(tmp_path: Path) -> None:
     source = rounded("qwen3_moe", tmp_path)
-    config = json.loads((source / "config.json").read_text())
-    (source / "config.json").write_text(json.dumps(config | {"norm_topk_prob": True}))
-    path = gguf_of(source, tmp_path / "files")
     floats = tmp_path / "qwen3_moe"
+    for directory in (source, floats):
+        config = json.loads((directory / "config.json").read_text())
+        (directory / "config.json").write_text(json.dumps(config | {"norm_topk_prob": True}))
+    path = gguf_of(source, tmp_path / "files")
     assert inspected(path, floats)["problem"] is None
     taken(path, tmp_path / "taken", floats)
     own, wanted = read(tmp_path / "taken"), read(source)

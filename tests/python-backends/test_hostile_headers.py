@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
-import numpy as np
 import pytest
 
 from pare_backends.checkpoint.adapter import read_adapter
 from pare_backends.checkpoint.files import brings_code
 from pare_backends.checkpoint.stored import file_entries
-from pare_backends.elsewhere.gguf_file import held_tensor
 from pare_backends.evaluation.tasks.task_yaml import read_document
 from pare_backends.evaluation.tasks.templates import check_template
 from pare_backends.failures import CallFailure
@@ -94,17 +91,3 @@ def test_what_a_terminal_would_act_on_is_shown_as_its_code() -> None:
     failure = CallFailure("bad_input", "a\u001b[31m\u202eb\nc" + "x" * 9_000, hint="d\u0007")
     assert failure.message.startswith("a\\u001b[31m\\u202eb cx") and failure.hint == "d\\u0007"
     assert len(failure.message) < 2_100
-
-
-class Unfitting:
-    """Turns rows by heads that do not divide them, as transformers' reader does."""
-
-    def process(self, weights: np.ndarray, **_: object) -> object:
-        return weights.reshape(7, -1)
-
-
-def test_rows_that_the_heads_do_not_divide_are_refused() -> None:
-    kind = SimpleNamespace(name="F32")
-    tensor: Any = SimpleNamespace(shape=(32, 32), tensor_type=kind)
-    with pytest.raises(CallFailure, match=r"its shape \(32, 32\) does not fit the settings"):
-        held_tensor("blk.0.attn_q.weight", tensor, Unfitting(), {})

@@ -52,7 +52,7 @@ class Given:
 
     kind: str  # such as GGUF, GPTQ or floats
     files: tuple[Path, ...]  # of its weights
-    config: Any  # transformers' configuration of what it says of itself
+    config: Any  # transformers' configuration of what it says of itself; None: it says the model's
     dtype: str  # of its floats: float16, bfloat16 or float32
     tensors: Mapping[str, Held]  # by layer where stored in a form, other tensors by their names
     directory: Path | None  # where its tokenizer lies; None: inside its file

@@ -51,7 +51,8 @@ def check_same(
 
     source: the original, read from that directory
     """
-    check_settings(name, given, load_config(original))
+    if given.config is not None:
+        check_settings(name, given, load_config(original))
     fitting = fitted(name, given, source, layout)
     check_vocabulary(name, given, original)
     check_weights(name, fitting, source, layout)

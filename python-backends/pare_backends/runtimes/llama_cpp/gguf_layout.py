@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -12,13 +13,14 @@ from gguf import MODEL_ARCH_NAMES, GGUFWriter, get_tensor_name_map
 from pare_backends.checkpoint.forms.ggml import BLOCK_KINDS
 from pare_backends.failures import CallFailure
 from pare_backends.runtimes.llama_cpp.architectures.architecture import (
+    Computed,
     whole_window,
     why_no_windows,
 )
 from pare_backends.runtimes.llama_cpp.architectures.known import ARCHITECTURES, UNLIKE
 from pare_backends.runtimes.llama_cpp.architectures.mixtures import experts, of_all
 from pare_backends.runtimes.llama_cpp.architectures.own_keys import has_no_keys, kinds_of_layers
-from pare_backends.runtimes.llama_cpp.architectures.parts import Parts
+from pare_backends.runtimes.llama_cpp.architectures.parts import LatentParts, Parts
 from pare_backends.runtimes.llama_cpp.architectures.rope import Rope
 from pare_backends.runtimes.stored_weights import StoredWeights
 
@@ -198,6 +200,14 @@ class GgufLayout:
             return [self.name(tensor)]
         return [self.name(found[0] + one) for one in found[1].names]
 
+    def latent_parts(self, tensor: str) -> LatentParts | None:
+        """The halves of a matrix of latent keys and values, in which llama.cpp's own converter
+        writes it; None: it is none, or written so here, too."""
+        rank = self.config.get("kv_lora_rank")
+        if rank is None or not tensor.endswith("kv_b_proj.weight") or self._parts(tensor):
+            return None
+        return LatentParts(heads=self.heads, width=self.widths.key - self.widths.rotated)
+
     def holds_rows(self, tensor: str) -> bool:
         """Whether its rows stand in the file as they are: else it is no blocks there."""
         found = self._parts(tensor)
@@ -243,9 +253,35 @@ class GgufLayout:
             values = values.reshape(-1)
         if (added := self.added(tensor, len(values))) > 0:
             values = np.pad(values, ((0, added), (0, 0)))
-        found = (by for ending, by in self._architecture.values.items() if tensor.endswith(ending))
-        by = next(found, None)
+        by = self._computed_by(tensor)
         return values if by is None else by(values, self.config)
+
+    def as_stored(self, tensor: str, values: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+        """The way of `as_computed` back. shape: the checkpoint's of the tensor
+
+        raises: ValueError where the values have not that shape
+        """
+        by = self._computed_by(tensor)
+        if by is None:
+            more = bool(shape) and self.added(tensor, shape[0]) > 0
+            return (values[: shape[0]] if more else values).reshape(shape)
+        if np.any(by(np.zeros(shape, np.float32), self.config)):
+            return np.log(-values).reshape(
+                shape
+            )  # a decay, of which a checkpoint has the logarithm
+        # It moves values alone: where numbers go tells where each came from.
+        places = by(np.arange(math.prod(shape), dtype=np.int64).reshape(shape), self.config)
+        stored = np.empty(places.size, np.float32)
+        stored[places.reshape(-1)] = values.reshape(places.size)
+        return stored.reshape(shape)
+
+    def is_computed(self, tensor: str) -> bool:
+        """Whether the file holds its values otherwise than by rows and columns."""
+        return self._computed_by(tensor) is not None
+
+    def _computed_by(self, tensor: str) -> Computed | None:
+        found = (by for ending, by in self._architecture.values.items() if tensor.endswith(ending))
+        return next(found, None)
 
     def added(self, tensor: str, rows: int) -> int:
         """Rows of zeros that an embedding has more in the file: of words that no text has."""
@@ -286,6 +322,18 @@ class GgufLayout:
         if self._architecture.same_heads or not any(map(has_no_keys, kinds)):
             return self.kv_heads
         return [0 if has_no_keys(kind) else self.kv_heads for kind in kinds]
+
+    def keys(self, tensors: StoredWeights) -> dict[str, Any]:
+        """What a file of the model says of its architecture, by keys. tensors: the model's own"""
+        writer = GGUFWriter(None, self.architecture)
+        self.write_keys(writer)
+        self.write_numbers(writer, tensors)
+        own = f"{self.architecture}."
+        return {
+            key.removeprefix(own): held.value
+            for key, held in writer.kv_data[0].items()
+            if key.startswith(own)
+        }
 
     def write_keys(self, writer: GGUFWriter) -> None:
         """What llama.cpp must know of the architecture."""

@@ -38,6 +38,10 @@ def _nothing_else(config: Config) -> str | None:
     return None
 
 
+Computed = Callable[[np.ndarray, Config], np.ndarray]
+"""What llama.cpp has of a tensor's values: their exponential, or themselves in other places."""
+
+
 @dataclass(frozen=True)
 class HeadWidths:
     """Features of a head."""
@@ -82,7 +86,7 @@ class Architecture:
     unshifted: tuple[
         str, ...
     ] = ()  # endings of norms that multiply by what they store all the same
-    values: Mapping[str, Callable[[np.ndarray, Config], np.ndarray]] = field(default_factory=dict)
+    values: Mapping[str, Computed] = field(default_factory=dict)
     # by endings of tensors that llama.cpp has as what they give
     row_orders: Callable[[Config], Mapping[str, np.ndarray]] = _no_orders
     # by endings of tensors their rows in the file's order
