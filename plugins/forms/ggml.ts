@@ -92,6 +92,12 @@ export const WRITTEN = [
   "MiMoV2FlashForCausalLM",
   "GlmMoeDsaForCausalLM",
   "Gemma3nForCausalLM",
+  "GraniteSWAForCausalLM",
+  "GraniteMoeSWAForCausalLM",
+  "MellumForCausalLM",
+  "Cohere2MoeForCausalLM",
+  "HYV3ForCausalLM",
+  "LagunaForCausalLM",
 ];
 
 /** Whether a GGUF file of the model is written. */

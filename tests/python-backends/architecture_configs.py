@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from newer_configs import NEWER
+
 HALF_ROTATED = {"rope_type": "default", "rope_theta": 5e3, "partial_rotary_factor": 0.5}
 YARN = {
     "rope_type": "yarn", "rope_theta": 1e4, "factor": 4.0, "beta_fast": 32.0, "beta_slow": 1.0,
@@ -358,5 +360,6 @@ OTHERWISE: dict[str, dict[str, Any]] = {
             "llama_4_scaling_beta": 0.7, "max_position_embeddings": 256,
         },
     },
+    **NEWER,
 }  # fmt: skip
 """What these have that no other architecture has, and no default leaves idle."""

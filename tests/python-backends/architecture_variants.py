@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from newer_configs import NEWER_VARIANTS
+
 ATTENDS = {"layer_types": ["attention"] * 3, "position_embedding_type": "rope"}
 VARIANTS: dict[str, dict[str, dict[str, Any]]] = {
     "Qwen3_5ForCausalLM": {"-shared": {"linear_num_value_heads": 6}},
@@ -72,5 +74,6 @@ VARIANTS: dict[str, dict[str, dict[str, Any]]] = {
             "routed_scaling_factor": 2.5,
         },
     },
+    **NEWER_VARIANTS,
 }
 """Settings by which llama.cpp has another architecture for one."""

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from gguf import MODEL_ARCH_NAMES, GGUFWriter, get_tensor_name_map
+from gguf import GGUFWriter
 
 from pare_backends.checkpoint.forms.ggml import BLOCK_KINDS
 from pare_backends.failures import CallFailure
@@ -19,6 +19,7 @@ from pare_backends.runtimes.llama_cpp.architectures.architecture import (
 )
 from pare_backends.runtimes.llama_cpp.architectures.known import ARCHITECTURES, UNLIKE
 from pare_backends.runtimes.llama_cpp.architectures.mixtures import experts, of_all
+from pare_backends.runtimes.llama_cpp.architectures.newer.kind import name_of, tensor_names
 from pare_backends.runtimes.llama_cpp.architectures.own_keys import has_no_keys, kinds_of_layers
 from pare_backends.runtimes.llama_cpp.architectures.parts import LatentParts, Parts
 from pare_backends.runtimes.llama_cpp.architectures.rope import Rope
@@ -33,7 +34,7 @@ IN_FLOAT32 = (
     "conv.conv.weight", "feed_forward.gate.weight", "mlp.gate.wg.weight",
     "mlp.router.weight", "router.layer.weight", "_proj_bias", "conv1d.weight", ".A_log",
     "mamba.D", "mamba.norm.weight", "mixer.D", "mixer.norm.weight", "mixer.gate.weight",
-    "feed_forward.router.weight", "router.proj.weight", "router.gate.weight",
+    "feed_forward.router.weight", "moe.router.weight", "router.proj.weight", "router.gate.weight",
     "altup.modality_router.weight", "prediction_coefs.weight", "correction_coefs.weight",
 )  # fmt: skip
 """Endings of what chooses experts, of positions and of convolutions: they lie in float32."""
@@ -79,7 +80,7 @@ class GgufLayout:
             raise _no_layout(f"it is {named}, and only {known} are laid out here")
         found = ARCHITECTURES[named]
         self._architecture = found if found.variant is None else found.variant(config)
-        self.architecture = MODEL_ARCH_NAMES[self._architecture.kind]
+        self.architecture = name_of(self._architecture.kind)
         """Its name in llama.cpp."""
         config = in_usual_words(self._architecture.settings(config), self._architecture.own_keys)
         lacking = [key for key in NEEDED if config.get(key) is None]
@@ -119,7 +120,7 @@ class GgufLayout:
         self._row_orders = self._architecture.row_orders(config)
         self._column_orders = self._architecture.column_orders(config)
         self._unread = self._architecture.unread(config)
-        self._names = get_tensor_name_map(self._architecture.kind, self.layers)
+        self._names = tensor_names(self._architecture.kind, self.layers)
 
     def name(self, tensor: str) -> str:
         """A tensor's name in the file, such as blk.0.attn_q.weight; all experts' of a layer have
@@ -342,7 +343,8 @@ class GgufLayout:
         writer.add_embedding_length(int(config["hidden_size"]))
         writer.add_feed_forward_length(self._architecture.width(config))
         writer.add_block_count(self.layers)
-        writer.add_head_count(self.heads)
+        by_layer = self._architecture.layer_heads
+        writer.add_head_count(self.heads if by_layer is None else by_layer(config))
         writer.add_head_count_kv(self._kv_heads_by_layer())
         writer.add_key_length(self.widths.key)
         writer.add_value_length(self.widths.value)

@@ -11,9 +11,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from gguf import MODEL_ARCH, GGUFWriter
+from gguf import GGUFWriter
 
 from pare_backends.runtimes.llama_cpp.architectures import own_keys as own
+from pare_backends.runtimes.llama_cpp.architectures.newer.kind import Kind
 from pare_backends.runtimes.llama_cpp.architectures.own_keys import Config
 from pare_backends.runtimes.llama_cpp.architectures.parts import Parts
 
@@ -61,7 +62,7 @@ def usual_widths(config: Config) -> HeadWidths:
 class Architecture:
     """llama.cpp's way to compute an architecture of transformers."""
 
-    kind: MODEL_ARCH
+    kind: Kind
     neighbours: bool = False  # whether it rotates neighbouring features
     ropes: tuple[str, ...] = ("default", "linear")  # types that it computes as transformers does;
     # none: it rotates nothing
@@ -99,6 +100,7 @@ class Architecture:
     # shapes of tensors that llama.cpp asks a file for and never reads, by their names there
     window_period: int | None = None  # of so many layers the last sees all; None: every layer does
     own_windows: bool = False  # whether its file says which layers have a window
+    layer_heads: Callable[[Config], list[int]] | None = None  # of queries, where layers differ
     layer_kv_heads: Callable[[Config], list[int]] | None = None  # of keys, where layers differ
     kv_heads: Callable[[Config], int | None] = own.kv_heads_said  # of keys; None: as of queries
     width: Callable[[Config], int | list[int]] = (
