@@ -98,6 +98,8 @@ export const WRITTEN = [
   "Cohere2MoeForCausalLM",
   "HYV3ForCausalLM",
   "LagunaForCausalLM",
+  "DeepseekV32ForCausalLM",
+  "BitNetForCausalLM",
 ];
 
 /** Whether a GGUF file of the model is written. */

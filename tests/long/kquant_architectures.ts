@@ -23,7 +23,9 @@ const params = {
 } as const;
 
 /** Whose files hold all experts of a block in one tensor, turned or gate and up by turns, or in one matrix. */
-const REFUSED = ["GptOssForCausalLM", "DbrxForCausalLM", "Llama4ForCausalLM"];
+const REFUSED = [
+  ...["GptOssForCausalLM", "DbrxForCausalLM", "Llama4ForCausalLM", "GraniteMoeSWAForCausalLM"],
+];
 
 interface Made {
   readonly architecture: string;

@@ -31,7 +31,8 @@ NEWER: dict[str, dict[str, Any]] = {
         "num_hidden_layers": 6, "sliding_window": 8, "num_experts": 4, "num_experts_per_tok": 2,
         "num_shared_experts": 2, "mlp_layer_types": ["dense"] + ["sparse"] * 5,
         "layer_types": [FULL, WINDOW, WINDOW, FULL, WINDOW, FULL], "logit_scale": 0.25,
-        "prefix_dense_intermediate_size": 128, "intermediate_size": 64, "rope_parameters": STRETCHED,
+        "prefix_dense_intermediate_size": 128, "intermediate_size": 64,
+        "rope_parameters": STRETCHED,
     },
     "HYV3ForCausalLM": {
         "num_hidden_layers": 3, "num_experts": 4, "num_experts_per_tok": 2, "num_shared_experts": 2,
@@ -46,6 +47,17 @@ NEWER: dict[str, dict[str, Any]] = {
             FULL: {**STRETCHED, "partial_rotary_factor": 0.5},
             WINDOW: {"rope_type": "default", "rope_theta": 2e3, "partial_rotary_factor": 1.0},
         },
+    },
+    "DeepseekV32ForCausalLM": {
+        "q_lora_rank": 32, "kv_lora_rank": 32, "qk_nope_head_dim": 16, "qk_rope_head_dim": 8,
+        "v_head_dim": 32, "num_key_value_heads": 4, "n_routed_experts": 8, "num_experts_per_tok": 2,
+        "moe_intermediate_size": 64, "first_k_dense_replace": 1, "n_group": 4, "topk_group": 2,
+        "n_shared_experts": 1, "routed_scaling_factor": 1.8, "head_dim": 8, "bos_token_id": 1,
+        "index_topk": 24, "index_head_dim": 64, "index_n_heads": 32, "num_hidden_layers": 3,
+        "rope_parameters": {**STRETCHED, "mscale": 1.0, "mscale_all_dim": 1.0},
+    },
+    "BitNetForCausalLM": {
+        "hidden_act": "silu", "tie_word_embeddings": True, "rope_parameters": STRETCHED,
     },
 }  # fmt: skip
 """What these have that no other architecture has, and no default leaves idle."""

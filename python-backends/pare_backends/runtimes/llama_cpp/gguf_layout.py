@@ -133,9 +133,7 @@ class GgufLayout:
         # Of some architectures the map leaves out the prefix of the base model, or has the usual.
         usual = merged.replace("backbone.", "model.")
         names = (merged, merged.removeprefix("transformer."), usual)
-        tried = (
-            self._names.get_name(one, try_suffixes=(".weight", ".bias", ".scale")) for one in names
-        )
+        tried = (self._names.get_name(one, (".weight", ".bias", ".scale")) for one in names)
         found = next((one for one in tried if one is not None), None)
         if found is None:
             raise _no_layout(f"llama.cpp's {self.architecture} knows no tensor {tensor}")

@@ -149,6 +149,14 @@ DENSE = {
         norm_shift=1.0,
     ),
     "ArceeForCausalLM": Architecture(MODEL_ARCH.ARCEE, True, ALL_ROPES, activations=("relu2",)),
+    # Of plain linear layers: the library rounds them to three values where a config asks for it.
+    "BitNetForCausalLM": Architecture(
+        MODEL_ARCH.BITNET,
+        ropes=STRETCHED,
+        settings=own.bitnet_settings,
+        renamed={"attn_sub_norm": "inner_attn_ln", "ffn_sub_norm": "ffn_layernorm"},
+        why_not=own.bitnet_why_not,
+    ),
     "SeedOssForCausalLM": Architecture(MODEL_ARCH.SEED_OSS, ropes=STRETCHED),
     "Ernie4_5ForCausalLM": Architecture(MODEL_ARCH.ERNIE4_5, ropes=STRETCHED),
     "Olmo3ForCausalLM": Architecture(

@@ -16,6 +16,7 @@ from pare_backends.runtimes.llama_cpp.architectures.mamba import MAMBAS
 from pare_backends.runtimes.llama_cpp.architectures.mimo import MIMO
 from pare_backends.runtimes.llama_cpp.architectures.mixed import MIXED
 from pare_backends.runtimes.llama_cpp.architectures.newer.cohere2_moe import COHERE2_MOE
+from pare_backends.runtimes.llama_cpp.architectures.newer.deepseek32 import DEEPSEEK32
 from pare_backends.runtimes.llama_cpp.architectures.newer.granite_swa import GRANITE_SWA
 from pare_backends.runtimes.llama_cpp.architectures.newer.hy_v3 import HY_V3
 from pare_backends.runtimes.llama_cpp.architectures.newer.laguna import LAGUNA
@@ -25,7 +26,7 @@ from pare_backends.runtimes.llama_cpp.architectures.tempered import TEMPERED
 ARCHITECTURES = {
     **DENSE, **MIXED, **LATENT, **LINEAR_ATTENTION, **HYBRIDS, **FALCON_H1, **JAMBA, **GEMMA4,
     **DBRX, **KIMI, **MAMBAS, **TEMPERED, **MIMO, **GEMMA3N,
-    **GRANITE_SWA, **MELLUM, **COHERE2_MOE, **HY_V3, **LAGUNA,
+    **GRANITE_SWA, **MELLUM, **COHERE2_MOE, **HY_V3, **LAGUNA, **DEEPSEEK32,
 }  # fmt: skip
 UNLIKE = dict.fromkeys(
     ("PhimoeForCausalLM", "PhiMoEForCausalLM"),

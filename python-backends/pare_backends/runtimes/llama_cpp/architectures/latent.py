@@ -135,7 +135,7 @@ def one_head(config: Config) -> int:
     return 1
 
 
-def sparse_keys(writer: GGUFWriter, config: Config) -> None:
+def indexer_keys(writer: GGUFWriter, config: Config) -> None:
     sigmoid_keys(writer, config)
     whole = latent_widths(config)
     writer.add_key_length_mla(whole.key)
@@ -143,6 +143,10 @@ def sparse_keys(writer: GGUFWriter, config: Config) -> None:
     writer.add_indexer_head_count(int(config["index_n_heads"]))
     writer.add_indexer_key_length(int(config["index_head_dim"]))
     writer.add_indexer_top_k(int(config["index_topk"]))
+
+
+def sparse_keys(writer: GGUFWriter, config: Config) -> None:
+    indexer_keys(writer, config)
     writer.add_array("glm-dsa.attention.indexer.types", config["finds"])
 
 
@@ -171,9 +175,16 @@ GLM_DSA = Architecture(
 )
 
 
+def with_halves(architecture: Architecture, config: Config, width: int) -> Architecture:
+    """Whose matrix of keys and values is two in the file. width: of keys, where none is said"""
+    heads = int(config.get("num_attention_heads") or 1)
+    width = int(config.get("qk_nope_head_dim", width))
+    parts = {"kv_b_proj.weight": LatentParts(heads=heads, width=width)}
+    return replace(architecture, parts=parts)
+
+
 def glm_dsa(config: Config) -> Architecture:
-    heads, width = int(config.get("num_attention_heads") or 1), config.get("qk_nope_head_dim", 192)
-    return replace(GLM_DSA, parts={"kv_b_proj.weight": LatentParts(heads=heads, width=int(width))})
+    return with_halves(GLM_DSA, config, 192)
 
 
 DEEPSEEK = Architecture(

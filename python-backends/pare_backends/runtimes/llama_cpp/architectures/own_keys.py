@@ -154,6 +154,22 @@ def mpt_why_not(config: Config) -> str | None:
     return attention or takes(no_bias=True, logit_scale=0.0)(config)
 
 
+BITNET_BASE = 500_000.0
+"""Of positions, where a config of BitNet does not say."""
+
+
+def bitnet_settings(config: Config) -> Config:
+    return {"hidden_act": "relu2", "rope_theta": BITNET_BASE, **config}
+
+
+def bitnet_why_not(config: Config) -> str | None:
+    if not config.get("tie_word_embeddings", False):
+        return "its head is not its embedding, llama.cpp takes that"
+    if config.get("quantization_config"):
+        return "its quantization_config makes other weights of its own as it is loaded"
+    return takes(attention_bias=False)(config) or glm_why_not(config)
+
+
 def no_head_norms(config: Config) -> str | None:
     for key in ("qk_layernorm", "use_qk_norm"):
         if config.get(key):

@@ -27,8 +27,7 @@ def cohere_settings(config: Config) -> Config:
     periods += [config.get("sliding_window_pattern") or 4] * (count - dense)
     places = [*range(dense), *range(count - dense)]
     kinds = [
-        FULL if (i + 1) % period == 0 else WINDOW
-        for i, period in zip(places, periods, strict=True)
+        FULL if (i + 1) % period == 0 else WINDOW for i, period in zip(places, periods, strict=True)
     ]
     mlps = list(config.get("mlp_layer_types") or ["dense"] * dense + ["sparse"] * (count - dense))
     width = config.get("intermediate_size")

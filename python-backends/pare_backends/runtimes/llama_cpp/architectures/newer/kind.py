@@ -2,17 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from gguf import (
-    MODEL_ARCH,
-    MODEL_ARCH_NAMES,
-    MODEL_TENSOR,
-    TENSOR_NAMES,
-    TensorNameMap,
-    get_tensor_name_map,
-)
+from gguf import MODEL_ARCH, MODEL_ARCH_NAMES, MODEL_TENSOR, TENSOR_NAMES, get_tensor_name_map
 
 
 @dataclass(frozen=True)
@@ -28,17 +21,33 @@ class NewerKind:
 Kind = MODEL_ARCH | NewerKind
 
 
+class TensorNames:
+    """What a file calls the tensors of a checkpoint."""
+
+    def __init__(self, names: Mapping[str, str]) -> None:
+        self._names = names
+
+    def get_name(self, tensor: str, endings: Sequence[str]) -> str | None:
+        """endings: of names that the file has alike, such as .weight"""
+        for ending in ("", *endings):
+            if tensor.endswith(ending):
+                found = self._names.get(tensor.removesuffix(ending))
+                if found is not None:
+                    return found + ending
+        return None
+
+
 def name_of(kind: Kind) -> str:
     return kind.name if isinstance(kind, NewerKind) else MODEL_ARCH_NAMES[kind]
 
 
-def tensor_names(kind: Kind, layers: int) -> TensorNameMap:
-    """What a file calls the tensors of a checkpoint of so many layers."""
-    if not isinstance(kind, NewerKind):
-        return get_tensor_name_map(kind, layers)
-    names = get_tensor_name_map(kind.like, layers)
+def tensor_names(kind: Kind, layers: int) -> TensorNames:
+    """Those of a checkpoint of so many layers."""
+    like = kind.like if isinstance(kind, NewerKind) else kind
+    known = get_tensor_name_map(like, layers)
+    names = {own: there for own, (_, there) in known.mapping.items()}
+    besides = kind.tensors if isinstance(kind, NewerKind) else {}
     for layer in range(layers):
-        for own, tensor in kind.tensors.items():
-            held = TENSOR_NAMES[tensor].format(bid=layer)
-            names.mapping[f"model.layers.{layer}.{own}"] = (tensor, held)
-    return names
+        for own, tensor in besides.items():
+            names[f"model.layers.{layer}.{own}"] = TENSOR_NAMES[tensor].format(bid=layer)
+    return TensorNames(names)
