@@ -39,6 +39,7 @@ const TURNED: Readonly<Record<string, RegExp>> = {
   KimiLinearForCausalLM: /kv_b_proj$/,
   GlmMoeDsaForCausalLM: /kv_b_proj$/,
   DeepseekV32ForCausalLM: /kv_b_proj$/,
+  HYV4ForCausalLM: /kv_b_proj$/,
 };
 
 function roleOf(name: string, architecture: string): Role {

@@ -99,6 +99,7 @@ export const WRITTEN = [
   "HYV3ForCausalLM",
   "LagunaForCausalLM",
   "DeepseekV32ForCausalLM",
+  "HYV4ForCausalLM",
   "BitNetForCausalLM",
 ];
 

@@ -25,6 +25,7 @@ const params = {
 /** Whose files hold all experts of a block in one tensor, turned or gate and up by turns, or in one matrix. */
 const REFUSED = [
   ...["GptOssForCausalLM", "DbrxForCausalLM", "Llama4ForCausalLM", "GraniteMoeSWAForCausalLM"],
+  "HYV4ForCausalLM",
 ];
 
 interface Made {

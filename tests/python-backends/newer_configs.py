@@ -56,6 +56,14 @@ NEWER: dict[str, dict[str, Any]] = {
         "index_topk": 24, "index_head_dim": 64, "index_n_heads": 32, "num_hidden_layers": 3,
         "rope_parameters": {**STRETCHED, "mscale": 1.0, "mscale_all_dim": 1.0},
     },
+    "HYV4ForCausalLM": {
+        "q_lora_rank": 32, "kv_lora_rank": 32, "qk_nope_head_dim": 16, "qk_rope_head_dim": 8,
+        "v_head_dim": 32, "num_key_value_heads": 4, "n_routed_experts": 4, "num_experts_per_tok": 2,
+        "moe_intermediate_size": 64, "n_shared_experts": 2, "head_dim": 8, "index_topk": 24,
+        "index_head_dim": 32, "index_n_heads": 32, "num_hidden_layers": 4, "pad_token_id": 0,
+        "indexer_types": ["full", "shared", "full", "shared"], "swiglu_limit": 0.3, "hc_mult": 3,
+        "hc_magnitude": 1.5, "rope_parameters": {"rope_type": "default", "rope_theta": 5e3},
+    },
     "BitNetForCausalLM": {
         "hidden_act": "silu", "tie_word_embeddings": True, "rope_parameters": STRETCHED,
     },

@@ -81,6 +81,12 @@ COMBINED = "shared_expert_combination_strategy"
             dict(rope_parameters={**STRETCHED, "mscale": 1.0, "mscale_all_dim": 0.7}),
             "its mscale is 1.0 and its mscale_all_dim 0.7",
         ),
+        ("HYV4", dict(swiglu_limit=0.0), "its swiglu_limit is 0, by which the library cuts off"),
+        ("HYV4", dict(index_head_dim=8), "its index_head_dim is 8, llama.cpp wants more than the"),
+        ("HYV4", dict(indexer_types=["shared"] * 4), "its first layer has no indexer"),
+        ("HYV4", dict(tie_word_embeddings=True), "its head is its embedding"),
+        ("HYV4", dict(n_shared_experts=0), "no n_shared_experts, llama.cpp takes both"),
+        ("HYV4", dict(rope_parameters=STRETCHED), "its rope_type is yarn, not one of default"),
         ("BitNet", dict(hidden_act="relu2"), "its hidden_act is relu2, llama.cpp takes silu"),
         ("BitNet", dict(tie_word_embeddings=False), "its head is not its embedding"),
         ("BitNet", dict(attention_bias=True), "its attention_bias is true"),
@@ -111,7 +117,7 @@ def test_bitnet_squares_where_its_config_says_nothing() -> None:
 def test_a_newer_kind_is_one_that_gguf_py_does_not_name() -> None:
     """Else the library's own names would be the better ones."""
     newer = [one.kind for one in ARCHITECTURES.values() if isinstance(one.kind, NewerKind)]
-    assert len(newer) == 7
+    assert len(newer) == 8
     assert not {name_of(kind) for kind in newer} & set(MODEL_ARCH_NAMES.values())
     assert name_of(MODEL_ARCH.GPT2) == "gpt2"
 
@@ -184,6 +190,18 @@ def silent(family: str, *said: str) -> dict[str, Any]:
                 "rope.freq_base": 5e5,
             },
         ),
+        (
+            "HYV4",
+            ("indexer_types", "swiglu_limit", "hc_mult", "hc_magnitude", "index_topk"),
+            {
+                "attention.indexer.types": [True, True, False, False],
+                "attention.indexer.top_k": 2048,
+                "swiglu_clamp_exp": [10.0] * 4,
+                "hyper_connection.count": 4,
+                "hyper_connection.magnitude": 2.0,
+                "leading_dense_block_count": 1,
+            },
+        ),
         ("BitNet", ("rope_parameters",), {"rope.freq_base": 5e5}),
     ],
 )
@@ -204,6 +222,27 @@ def test_dense_layers_are_told_by_their_count_too() -> None:
     assert written["cohere2moe.leading_dense_block_count"] == 2
     pattern = written["cohere2moe.attention.sliding_window_pattern"]
     assert pattern == [False, False, True, True, True, False]
+
+
+@pytest.mark.parametrize(
+    ("own", "there"),
+    [
+        ("layers.1.hc_attn_layer.hc_pre.hc_fn", "blk.1.hc_attn_fn.weight"),
+        ("layers.1.hc_pre.hc_attn_layer.hc_fn", "blk.1.hc_attn_fn.weight"),
+        ("layers.1.hc_mlp_layer.hc_pre.hc_scale", "blk.1.hc_ffn_scale.weight"),
+        ("hc_head.hc_head_base", "output_hc_base.weight"),
+        ("hc_pre.hc_head.hc_head_base", "output_hc_base.weight"),
+        ("layers.1.self_attn.linear_gate.weight", "blk.1.attn_gate.weight"),
+        ("layers.1.self_attn.learnable_sink_param", "blk.1.attn_sinks.weight"),
+        ("layers.0.mlp.gate_proj.weight", "blk.0.ffn_gate.weight"),
+        ("layers.0.mlp.linear_gate.weight", "blk.0.ffn_gate.weight"),
+        ("layers.1.mlp.shared_experts.linear_gate.weight", "blk.1.ffn_gate_shexp.weight"),
+        ("layers.1.mlp.experts.down_proj", "blk.1.ffn_down_exps.weight"),
+    ],
+)
+def test_names_of_hunyuan_4_are_the_hubs_or_transformers(own: str, there: str) -> None:
+    """Which writes other names than it has read."""
+    assert GgufLayout(of("HYV4")).name(f"model.{own}") == there
 
 
 def test_a_model_whose_every_layer_has_a_window_rotates_by_that_base() -> None:

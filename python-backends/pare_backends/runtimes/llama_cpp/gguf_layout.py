@@ -36,6 +36,7 @@ IN_FLOAT32 = (
     "mamba.D", "mamba.norm.weight", "mixer.D", "mixer.norm.weight", "mixer.gate.weight",
     "feed_forward.router.weight", "moe.router.weight", "router.proj.weight", "router.gate.weight",
     "altup.modality_router.weight", "prediction_coefs.weight", "correction_coefs.weight",
+    "hc_fn", "hc_head_fn",
 )  # fmt: skip
 """Endings of what chooses experts, of positions and of convolutions: they lie in float32."""
 USUAL_EPSILON = 1e-5

@@ -19,6 +19,7 @@ from pare_backends.runtimes.llama_cpp.architectures.newer.cohere2_moe import COH
 from pare_backends.runtimes.llama_cpp.architectures.newer.deepseek32 import DEEPSEEK32
 from pare_backends.runtimes.llama_cpp.architectures.newer.granite_swa import GRANITE_SWA
 from pare_backends.runtimes.llama_cpp.architectures.newer.hy_v3 import HY_V3
+from pare_backends.runtimes.llama_cpp.architectures.newer.hy_v4 import HY_V4
 from pare_backends.runtimes.llama_cpp.architectures.newer.laguna import LAGUNA
 from pare_backends.runtimes.llama_cpp.architectures.newer.mellum import MELLUM
 from pare_backends.runtimes.llama_cpp.architectures.tempered import TEMPERED
@@ -26,7 +27,7 @@ from pare_backends.runtimes.llama_cpp.architectures.tempered import TEMPERED
 ARCHITECTURES = {
     **DENSE, **MIXED, **LATENT, **LINEAR_ATTENTION, **HYBRIDS, **FALCON_H1, **JAMBA, **GEMMA4,
     **DBRX, **KIMI, **MAMBAS, **TEMPERED, **MIMO, **GEMMA3N,
-    **GRANITE_SWA, **MELLUM, **COHERE2_MOE, **HY_V3, **LAGUNA, **DEEPSEEK32,
+    **GRANITE_SWA, **MELLUM, **COHERE2_MOE, **HY_V3, **LAGUNA, **DEEPSEEK32, **HY_V4,
 }  # fmt: skip
 UNLIKE = dict.fromkeys(
     ("PhimoeForCausalLM", "PhiMoEForCausalLM"),

@@ -165,7 +165,7 @@ def bitnet_settings(config: Config) -> Config:
 def bitnet_why_not(config: Config) -> str | None:
     if not config.get("tie_word_embeddings", False):
         return "its head is not its embedding, llama.cpp takes that"
-    if config.get("quantization_config"):
+    if (config.get("quantization_config") or {}).get("quant_method") == "bitnet":
         return "its quantization_config makes other weights of its own as it is loaded"
     return takes(attention_bias=False)(config) or glm_why_not(config)
 

@@ -14,8 +14,10 @@ class NewerKind:
 
     name: str  # in llama.cpp
     like: MODEL_ARCH
-    tensors: Mapping[str, MODEL_TENSOR] = field(default_factory=dict)
-    # of a layer that it has besides, by their names in it, such as self_attn.sinks
+    tensors: Mapping[str, MODEL_TENSOR | str] = field(default_factory=dict)
+    # of a layer that it has besides, by their names in it, such as self_attn.sinks; a word: what
+    # the file calls them, with {bid} for the layer's number
+    outer: Mapping[str, str] = field(default_factory=dict)  # names in the file of those of none
 
 
 Kind = MODEL_ARCH | NewerKind
@@ -46,8 +48,10 @@ def tensor_names(kind: Kind, layers: int) -> TensorNames:
     like = kind.like if isinstance(kind, NewerKind) else kind
     known = get_tensor_name_map(like, layers)
     names = {own: there for own, (_, there) in known.mapping.items()}
-    besides = kind.tensors if isinstance(kind, NewerKind) else {}
-    for layer in range(layers):
-        for own, tensor in besides.items():
-            names[f"model.layers.{layer}.{own}"] = TENSOR_NAMES[tensor].format(bid=layer)
+    if isinstance(kind, NewerKind):
+        names |= kind.outer
+        for layer in range(layers):
+            for own, tensor in kind.tensors.items():
+                there = tensor if isinstance(tensor, str) else TENSOR_NAMES[tensor]
+                names[f"model.layers.{layer}.{own}"] = there.format(bid=layer)
     return TensorNames(names)
