@@ -26,7 +26,7 @@ from pare_backends.runtimes.llama_cpp.architectures.parts import LatentParts
 from pare_backends.runtimes.llama_cpp.make import write_gguf
 
 ALL = [(name, variant) for name in ARCHITECTURES for variant in ("", *VARIANTS.get(name, {}))]
-TORN = ("Kimi", "GlmMoeDsa", "Glm4MoeLite")
+TORN = ("Kimi", "GlmMoeDsa", "Glm4MoeLite", "DeepseekV32", "HYV4")
 """Whose files hold matrices of latent keys and values half turned: no blocks are of them."""
 
 

@@ -1,4 +1,4 @@
-"""Hunyuan 4: four streams of a text beside each other, of which each half of a layer takes a sum and
+"""Hunyuan 4: streams of a text beside each other, of which each half of a layer takes a sum and
 gives to each a share of what it makes; GLM 5's attention, whose heads have a sink and whose output
 a gate; a mixture whose experts lie in one tensor and whose products are cut off.
 
@@ -35,7 +35,8 @@ PARTS = ("fn", "base", "scale")
 
 def hy_settings(config: Config) -> Config:
     count = int(config.get("num_hidden_layers") or 0)
-    usual = ["full" if i == 0 or (i - 1) % PERIOD == 0 else "shared" for i in range(count)]
+    shared = latent.TAKES[0]
+    usual = ["finds" if i == 0 or (i - 1) % PERIOD == 0 else shared for i in range(count)]
     kinds = config.get("indexer_types") or usual
     return latent.sparse_settings({**USUAL, **config, "indexer_types": kinds})
 
