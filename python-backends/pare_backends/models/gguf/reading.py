@@ -104,8 +104,8 @@ def unreadable(path: Path, why: object) -> CallFailure:
     return CallFailure(
         "bad_input",
         f"Cannot read {path.name}: {said}",
-        hint="The file may be damaged, or transformers may not know its architecture as GGUF: then name"
-        " the model's own folder, and the file by --candidates",
+        hint="The file may be damaged, or transformers may not know its architecture as GGUF: then"
+        " name the model's own folder, and the file by --candidates",
     )
 
 
