@@ -36,19 +36,15 @@ def open_gguf_file(path: Path, original: Path, dtype: str) -> Given:
         raise refused(path.name, why)
     found = {one.name: one for reader in readers for one in reader.tensors}
     try:
-        said = said_keys(readers[0], f"{architecture}.")
+        said, tokens = said_keys(readers[0], f"{architecture}."), vocabulary(readers)
         check_keys(path.name, layout, layout.keys(weights), said, found)
+        placed = placed_by_layout(path.name, layout, shapes_of(original), found, is_tied(original))
     except DAMAGED as error:
         raise unreadable(path, error) from error
-    shapes = {
-        name: tuple(entry.shape) for name, entry in tensor_entries(weight_files(original)).items()
-    }
-    tied = bool(load_config(original).get_text_config().tie_word_embeddings)
-    placed = placed_by_layout(path.name, layout, shapes, found, tied)
     # What no such file holds, such as layers that guess a further token, stays the model's.
     beside = {
         name: Held(shape, None, partial(weights.floats, name))
-        for name, shape in shapes.items()
+        for name, shape in shapes_of(original).items()
         if layout.is_left_out(name)
     }
     return Given(
@@ -58,9 +54,20 @@ def open_gguf_file(path: Path, original: Path, dtype: str) -> Given:
         dtype=float_type(found, dtype),
         tensors=placed.tensors | beside,
         directory=None,
-        tokens=vocabulary(readers),
+        tokens=tokens,
         notes=tuple(placed.notes),
     )
+
+
+def shapes_of(original: Path) -> dict[str, tuple[int, ...]]:
+    """Of the model's tensors, by their names in its files."""
+    entries = tensor_entries(weight_files(original))
+    return {name: tuple(entry.shape) for name, entry in entries.items()}
+
+
+def is_tied(original: Path) -> bool:
+    """Whether the model's head is its embedding."""
+    return bool(load_config(original).get_text_config().tie_word_embeddings)
 
 
 def layout_of_model(file: str, weights: StoredWeights) -> GgufLayout:
