@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { fileURLToPath } from "node:url";
 import { execa } from "execa";
-import { ModelFacts, totalBytes } from "../../core/mod.ts";
+import { ConversionFacts, conversionProblems, ModelFacts, totalBytes } from "../../core/mod.ts";
 import { WRITTEN } from "../../plugins/forms/ggml.ts";
 import kquant from "../../plugins/quantization/kquant.ts";
 import {
@@ -37,6 +37,8 @@ interface Made {
   readonly minimum_cosine: number;
   readonly strict_kl: number;
   readonly default_kl: number;
+  /** As \`pare convert --to gguf\` checks it. */
+  readonly converted: unknown;
 }
 
 const FOLDER = fileURLToPath(new URL("../python-backends/", import.meta.url));
@@ -78,6 +80,9 @@ Deno.test("kquant takes every architecture that is written, in the bytes that it
       assert.ok(one.minimum_cosine > 0.99, `a cosine of ${one.minimum_cosine}`);
       assert.ok(one.strict_kl <= STRICT_KL, `${one.strict_kl} nats in float32`);
       assert.ok(one.default_kl <= DEFAULT_KL, `${one.default_kl} nats`);
+      const converted = ConversionFacts.parse(one.converted);
+      assert.deepEqual(conversionProblems(converted), []);
+      assert.notEqual(converted.opened_by, null);
     });
   }
 });

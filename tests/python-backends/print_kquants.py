@@ -16,6 +16,7 @@ from safetensors.numpy import save_file
 from test_llama_cpp import interpreter, logits_path, proof
 
 from pare_backends.calls import apply, verify
+from pare_backends.calls.conversion import check_conversion, convert
 from pare_backends.calls.import_model import ImportModelRequest
 from pare_backends.calls.import_model import run as import_model
 from pare_backends.failures import CallFailure
@@ -48,6 +49,10 @@ def made(architecture: str, params: dict[str, Any], variant: str = "") -> dict[s
     applied = apply.run(asked, silent_report(1))
     found = verify.run(verify.VerifyRequest(str(output), str(source)), silent_report(1))
     proved = proof(output, logits_path(output))
+    files = folder() / f"{output.name}-files"
+    convert.run(convert.Request("gguf", str(output), str(files)), silent_report())
+    asked_back = check_conversion.Request("gguf", str(files), str(output), interpreter())
+    converted = check_conversion.run(asked_back, silent_report(1))
     return {
         "before": before,
         "after": applied["model"],
@@ -56,6 +61,7 @@ def made(architecture: str, params: dict[str, Any], variant: str = "") -> dict[s
         "minimum_cosine": found["minimum_cosine"],
         "strict_kl": proved["strict_kl"],
         "default_kl": proved["default_kl"],
+        "converted": converted,
     }
 
 

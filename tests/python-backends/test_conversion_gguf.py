@@ -9,9 +9,12 @@ from pathlib import Path
 import pytest
 from runtime_fixtures import four_bit_model
 from test_conversion import artifact, found, made, rounded
+from test_llama_cpp import interpreter
 
+from pare_backends.calls.conversion import check_conversion
 from pare_backends.conversion.gguf_files import lacking
 from pare_backends.models.tiny import write_tokenizer
+from pare_backends.progress import silent_report
 
 
 def test_a_gguf_file_of_a_longer_context_is_read_with_it(tmp_path: Path) -> None:
@@ -73,7 +76,28 @@ def test_a_file_of_another_architecture_has_its_sources_weights(
     assert facts["unreadable"] is None and facts["other_floats"] == []
     assert facts["layers"] and all(row["problem"] is None for row in facts["layers"])
     assert facts["tensor_bytes"] == facts["formula_bytes"]
-    assert facts["not_opened"] is not None or facts["logits_cosine"] > 0.9999
+    assert facts["not_opened"] is None and facts["not_generated"] is None
+    assert facts["opened_by"] is None or facts["logits_cosine"] > 0.9999
+
+
+@pytest.mark.parametrize(
+    "architecture", ["Qwen2MoeForCausalLM", "ApertusForCausalLM", "SmolLM3ForCausalLM"]
+)
+def test_what_transformers_makes_nothing_of_is_read_by_llama_cpp(
+    tmp_path: Path, architecture: str
+) -> None:
+    """It fails at a router, has no such activation, or does not know the architecture at all."""
+    source = shutil.copytree(four_bit_model(architecture), tmp_path / "source")
+    write_tokenizer(source)
+    files = made("gguf", source, tmp_path / "files")
+    asked = check_conversion.Request("gguf", str(files), str(source), interpreter())
+    facts = check_conversion.run(asked, silent_report())
+    assert facts["other_floats"] == [] and facts["not_opened"] is None
+    assert facts["opened_by"] == "llama.cpp" and 0 < facts["rounded_kl"] < 1e-3
+    path = files / "model.gguf"
+    path.write_bytes(path.read_bytes().replace(b"block_count", b"block_coun_"))
+    said = check_conversion.run(asked, silent_report())["not_opened"]
+    assert said.startswith("llama.cpp: Cannot run") and "does not load it" in said
 
 
 @pytest.mark.parametrize("architecture", ["mixtral", "qwen3_moe"])

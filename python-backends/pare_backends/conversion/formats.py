@@ -28,14 +28,15 @@ class OwnLayout(NamedTuple):
     """A format that holds no integers of linear layers in safetensors, and so has its own way."""
 
     convert: Callable[[Source, Path, Report], int]  # the folder's bytes by the format's formula
-    check: Callable[[Path, Source, Report], dict[str, Any]]  # the result of call `check_conversion`
+    check: Callable[[Path, Source, Report, str | None], dict[str, Any]]
+    # the result of call `check_conversion`, by an interpreter of what such files are for, if any
     lacking: Callable[[Path], list[str]] = lambda output: []  # what it or its readers have not
 
 
 OWN_LAYOUTS = {
     "gguf": OwnLayout(convert_gguf, check_gguf, lacking_gguf),
-    "openvino": OwnLayout(convert_openvino, check_openvino, lacking),
-    "bitsandbytes": OwnLayout(convert_bitsandbytes, check_bitsandbytes),
+    "openvino": OwnLayout(convert_openvino, lambda d, s, r, _: check_openvino(d, s, r), lacking),
+    "bitsandbytes": OwnLayout(convert_bitsandbytes, lambda d, s, r, _: check_bitsandbytes(d, s, r)),
 }
 
 

@@ -21,6 +21,7 @@ from pare_backends.conversion.check import (
     said,
 )
 from pare_backends.conversion.files_format import Grid, Opened, Source
+from pare_backends.conversion.gguf_by_llama_cpp import llama_cpp_facts
 from pare_backends.failures import CallFailure
 from pare_backends.models.gguf.rope import ROPE_FACTORS
 from pare_backends.progress import Report
@@ -107,7 +108,7 @@ def formula_bytes(source: Source) -> int:
         shape = checkpoint.float_shape(name)
         if (added := layout.added(name, shape[0] if shape else 0)) > 0:
             floats += HALF_BYTES * added * shape[1]
-        wide = len(shape) == 1 or name.endswith(precise)
+        wide = len(shape) == 1 or name.endswith((*precise, "correction_bias"))
         wide_bytes = 4 * int(np.prod(shape))
         floats += wide_bytes if wide else float_bytes(checkpoint, name, "float16")
     divisors = {} if layout.rope is None else layout.rope.tensors()
@@ -153,8 +154,11 @@ def read_gguf(path: Path) -> dict[str, GgufTensor]:
     }
 
 
-def check_gguf(directory: Path, source: Source, report: Report) -> dict[str, Any]:
-    """check_conversion of a GGUF file."""
+def check_gguf(
+    directory: Path, source: Source, report: Report, python: str | None = None
+) -> dict[str, Any]:
+    """check_conversion of a GGUF file. python: the interpreter of llama.cpp's environment; None: it
+    is not here"""
     try:
         tensors = read_gguf(directory / FILE)
     except CallFailure as failure:
@@ -179,6 +183,7 @@ def check_gguf(directory: Path, source: Source, report: Report) -> dict[str, Any
     others = []
     for name in source.checkpoint.floats:
         if layout.is_left_out(name):
+            read[name] = source.checkpoint.floats[name]  # keys say it, or nothing needs it
             continue
         found_there = restored(layout, tensors, name)
         own = None if found_there is None else as_stored(layout, name, found_there)
@@ -203,16 +208,23 @@ def check_gguf(directory: Path, source: Source, report: Report) -> dict[str, Any
                 source,
                 layers,
             )
+            if python is not None and (facts["opened_by"] is None or facts["not_opened"]):
+                own = llama_cpp_facts(python, directory, source, report.threads)
+                facts |= {"not_opened": None, **own}
     return facts | {"layers": layers}
 
 
-def opened_gguf(directory: Path) -> Opened:
-    """The model as transformers reads a GGUF file, with the settings that it passes over."""
+def opened_gguf(directory: Path) -> Opened | None:
+    """The model as transformers reads a GGUF file, with the settings that it passes over; None
+    where it makes nothing of such a model's, as of most."""
     from pare_backends.models.gguf.file import load_gguf_model
     from pare_backends.models.gguf.reading import open_parts
 
     path = directory / FILE
-    return Opened(load_gguf_model(path, open_parts(path)), "transformers gguf")
+    try:
+        return Opened(load_gguf_model(path, open_parts(path)), "transformers gguf")
+    except Exception:  # whatever it raises: each tensor was compared, and llama.cpp reads the file
+        return None
 
 
 def restored(layout: Any, tensors: dict[str, GgufTensor], name: str) -> np.ndarray | None:

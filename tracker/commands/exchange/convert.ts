@@ -9,13 +9,14 @@ import {
   UsageError,
 } from "../../../core/mod.ts";
 import { type BackendClient, createBackendClient } from "../../../python-backends/client.ts";
+import { findEnvironment } from "../../../python-backends/environments/environments.ts";
 import { checkHome, findHome } from "../../ground/home.ts";
 import { Stopped } from "../../ground/terminal/interrupt.ts";
 import { outsideStores } from "../../ground/storage/outside_stores.ts";
 import { partialOf, putFolder } from "../../ground/storage/whole_folder.ts";
 import { convertSource } from "../../exchange/conversion/convert_source.ts";
 import { conversionSummary } from "../../exchange/conversion/conversion_summary.ts";
-import { CONVERSION_ENVIRONMENT } from "../../exchange/conversion/formats.ts";
+import { CONVERSION_ENVIRONMENT, PROGRAM_ENVIRONMENT } from "../../exchange/conversion/formats.ts";
 import { refusal } from "../../lab/runner/call_runner.ts";
 
 const SIGNALS = ["SIGINT", "SIGTERM"] as const;
@@ -68,10 +69,8 @@ export async function convertCommand(
       output_dir: partial,
     });
     const facts = await run(client, {
-      call: "check_conversion",
-      format,
-      artifact_dir,
-      files_dir: partial,
+      ...{ call: "check_conversion", format, artifact_dir, files_dir: partial },
+      ...await toolOf(format, home.root),
     });
     refuseBroken(source.name, format, facts);
     await putFolder(partial, directory);
@@ -85,6 +84,13 @@ export async function convertCommand(
     rmSync(partial, { recursive: true, force: true });
     for (const signal of SIGNALS) Deno.removeSignalListener(signal, abort);
   }
+}
+
+/** The interpreter that runs the program which such files are for, where it is set up. */
+async function toolOf(format: string, home: string): Promise<{ tool_python?: string }> {
+  const name = PROGRAM_ENVIRONMENT[format];
+  const found = name === undefined ? null : await findEnvironment(name, home);
+  return found === null ? {} : { tool_python: found.python };
 }
 
 function refuseBroken(name: string, format: string, facts: ConversionFacts): void {

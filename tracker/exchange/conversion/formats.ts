@@ -14,6 +14,9 @@ export const CONVERSION_ENVIRONMENT: Readonly<Record<string, string>> = {
   openvino: "openvino_export",
 };
 
+/** The environment of the program that a format is for, which computes the files where it is set up. */
+export const PROGRAM_ENVIRONMENT: Readonly<Record<string, string>> = { gguf: "llama_cpp" };
+
 /** Formats that are asked for and not written, with the reason and what to take. */
 export const NOT_WRITTEN: Readonly<Record<string, string>> = {
   torchao:

@@ -8,6 +8,9 @@ export const check_conversion = defineCall("check_conversion", {
     format: z.string(),
     files_dir: z.string().describe("written by convert"),
     artifact_dir: z.string(),
+    tool_python: z.string().optional().describe(
+      "the interpreter of the environment of the program that such files are for",
+    ),
   },
   result: ConversionFacts,
   of_trial: true,

@@ -29,6 +29,8 @@ class Request:
     format: str
     files_dir: str
     artifact_dir: str
+    tool_python: str | None = None
+    """The interpreter of the environment of the program that such files are for."""
 
 
 def run(request: Request, report: Report) -> dict[str, Any]:
@@ -36,7 +38,8 @@ def run(request: Request, report: Report) -> dict[str, Any]:
     directory = Path(request.files_dir)
     source = read_source(request.artifact_dir)
     if request.format in OWN_LAYOUTS:
-        return OWN_LAYOUTS[request.format].check(directory, source, report)
+        own = OWN_LAYOUTS[request.format]
+        return own.check(directory, source, report, request.tool_python)
     form = format_named(request.format)
     try:
         written = read_written(directory, packed=bool(source.grids))

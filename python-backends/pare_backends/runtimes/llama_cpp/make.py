@@ -42,6 +42,8 @@ HEAD = "output.weight"
 LARGEST_HALF = 65504.0
 QUANTIZER = f"{__package__}.quantizer"
 """The program that quantizes such a file, in the runtime's environment."""
+LOGITS = f"{__package__}.file_logits"
+"""The program that computes logits of one there."""
 FILE_TYPES = {
     "F32": LlamaFileType.ALL_F32,
     "F16": LlamaFileType.MOSTLY_F16,
