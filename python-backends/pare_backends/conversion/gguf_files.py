@@ -209,8 +209,8 @@ def check_gguf(
                 layers,
             )
             if python is not None and (facts["opened_by"] is None or facts["not_opened"]):
-                own = llama_cpp_facts(python, directory, source, report.threads)
-                facts |= {"not_opened": None, **own}
+                by_llama_cpp = llama_cpp_facts(python, directory, source, report.threads)
+                facts |= {"not_opened": None, **by_llama_cpp}
     return facts | {"layers": layers}
 
 
