@@ -221,7 +221,7 @@ def test_the_whole_file_is_the_librarys_own() -> None:
             "importance": None,
         }  # fmt: skip
         (floats / "job.json").write_text(json.dumps(job))
-        program = "pare_backends.runtimes.llama_cpp.quantizer"
+        program = "pare_backends.runtimes.llama_cpp.programs.quantizer"
         subprocess.run([interpreter(), "-m", program, str(floats / "job.json")], check=True)
         own = {one.name: one for one in GGUFReader(floats / "own.gguf").tensors}
         ours = {one.name: one for one in GGUFReader(output / "model.gguf").tensors}

@@ -40,9 +40,9 @@ LOOKED_UP = (POSITIONS, "per_layer_token_embd.weight")
 """Of which a token reads a row."""
 HEAD = "output.weight"
 LARGEST_HALF = 65504.0
-QUANTIZER = f"{__package__}.quantizer"
+QUANTIZER = f"{__package__}.programs.quantizer"
 """The program that quantizes such a file, in the runtime's environment."""
-LOGITS = f"{__package__}.file_logits"
+LOGITS = f"{__package__}.programs.logits"
 """The program that computes logits of one there."""
 FILE_TYPES = {
     "F32": LlamaFileType.ALL_F32,
