@@ -197,6 +197,9 @@ def test_what_is_no_checkpoint_of_the_model_is_refused_in_a_sentence(tmp_path: P
     tokens = sorted(vocabulary, key=lambda token: vocabulary[token])
     written = rewritten(tmp_path / "same.gguf", words=tokens, given=whole)
     assert inspected(written)["problem"] is None
+    no_text = tmp_path / "no-text.gguf"  # found by `python_doors:1:7799`
+    no_text.write_bytes(written.read_bytes().replace(tokens[7].encode(), b"\xff" * len(tokens[7])))
+    assert "Cannot read no-text.gguf: a text in its header" in refusal(no_text)
     tokens[7], tokens[8] = tokens[8], tokens[7]
     words = rewritten(tmp_path / "words.gguf", words=tokens, given=whole)
     assert "its vocabulary is another: the token 7" in refusal(words)

@@ -14,7 +14,7 @@ from pare_backends.checkpoint.files import tensor_entries, weight_files
 from pare_backends.elsewhere.gguf_by_layout import FLOATS, placed_by_layout
 from pare_backends.elsewhere.gguf_keys import check_keys
 from pare_backends.elsewhere.given import Given, Held, refused
-from pare_backends.failures import CallFailure
+from pare_backends.failures import CallFailure, one_line
 from pare_backends.models.gguf.reading import DAMAGED, gguf_parts, open_parts, unreadable
 from pare_backends.models.gguf.settings import architecture_keys
 from pare_backends.runtimes.llama_cpp.gguf_layout import GgufLayout
@@ -39,6 +39,8 @@ def open_gguf_file(path: Path, original: Path, dtype: str) -> Given:
         said, tokens = said_keys(readers[0], f"{architecture}."), vocabulary(readers)
         check_keys(path.name, layout, layout.keys(weights), said, found)
         placed = placed_by_layout(path.name, layout, shapes_of(original), found, is_tied(original))
+    except UnicodeDecodeError as error:
+        raise unreadable(path, f"a text in its header: {one_line(error)}") from error
     except DAMAGED as error:
         raise unreadable(path, error) from error
     # What no such file holds, such as layers that guess a further token, stays the model's.
