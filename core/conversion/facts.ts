@@ -36,6 +36,9 @@ export const ConversionFacts = z.strictObject({
   plain_problem: z.string().nullable().describe(
     "why the library gives no logits in the type that config.json says; null: it does, or none is",
   ),
+  read_otherwise: z.string().nullable().describe(
+    "what another library that reads such files makes of it, where the program it is for is right",
+  ),
   generated_text: z.string(),
   not_generated: z.string().nullable(),
 });

@@ -23,6 +23,7 @@ const SOUND: ConversionFacts = {
   rounded_cosine: null,
   rounded_kl: null,
   plain_problem: null,
+  read_otherwise: null,
   generated_text: "the fox",
   not_generated: null,
 };

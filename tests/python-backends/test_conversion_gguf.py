@@ -80,6 +80,17 @@ def test_a_file_of_another_architecture_has_its_sources_weights(
     assert facts["opened_by"] is None or facts["logits_cosine"] > 0.9999
 
 
+@pytest.mark.parametrize("architecture", ["Gemma2ForCausalLM", "Gemma3ForCausalLM"])
+def test_queries_are_scaled_by_the_width_of_a_head_where_no_key_says_it(
+    tmp_path: Path, architecture: str
+) -> None:
+    """As in files of Gemma: transformers takes 256 of each."""
+    source = shutil.copytree(four_bit_model(architecture), tmp_path / "source")
+    write_tokenizer(source)
+    facts = found("gguf", made("gguf", source, tmp_path / "files"), source)
+    assert facts["opened_by"] == "transformers gguf" and facts["logits_cosine"] > 0.9999
+
+
 @pytest.mark.parametrize(
     "architecture", ["Qwen2MoeForCausalLM", "ApertusForCausalLM", "SmolLM3ForCausalLM"]
 )

@@ -57,6 +57,7 @@ NOTHING: dict[str, Any] = {
     "rounded_cosine": None,
     "rounded_kl": None,
     "plain_problem": None,
+    "read_otherwise": None,
     "generated_text": "",
     "not_generated": None,
 }

@@ -32,6 +32,8 @@ FILE = "model.gguf"
 BLOCK = 32
 BLOCK_BITS = {"Q4_0": 4, "Q4_1": 4, "Q8_0": 8}
 HALF, HALF_BYTES = "F16", 2
+LEAST_COSINE = 0.9999
+"""Of logits of one model, as the gate has it."""
 SAME_FLOATS = 1e-3
 """Largest relative difference of floats, which the file holds as float16."""
 
@@ -175,9 +177,9 @@ def check_gguf(
             read[f"{layer}.weight"] = as_stored(layout, f"{layer}.weight", own)
         report.progress("check", done, len(source.grids), "layers")
     for layer, blocks in source.checkpoint.in_form(GgmlTensor).items():
-        found = tensors.get(layout.names(f"{layer}.weight")[0])
+        there = [tensors[one] for one in layout.names(f"{layer}.weight") if one in tensors]
         own = restored(layout, tensors, f"{layer}.weight")
-        layers.append(checked_blocks(layer, blocks, found, own, layout))
+        layers.append(checked_blocks(layer, blocks, there, own, layout))
         if own is not None:
             read[f"{layer}.weight"] = as_stored(layout, f"{layer}.weight", own)
     others = []
@@ -208,10 +210,25 @@ def check_gguf(
                 source,
                 layers,
             )
-            if python is not None and (facts["opened_by"] is None or facts["not_opened"]):
+            if python is not None and (why := why_not_by_transformers(facts)) is not None:
                 by_llama_cpp = llama_cpp_facts(python, directory, source, report.threads)
-                facts |= {"not_opened": None, **by_llama_cpp}
+                unread = {"not_opened": None, "logits_cosine": None, "read_otherwise": why or None}
+                facts |= unread | by_llama_cpp
+                layers = [{**row, "opened_cosine": None} for row in layers]
     return facts | {"layers": layers}
+
+
+def why_not_by_transformers(facts: dict[str, Any]) -> str | None:
+    """Why transformers' reading proves nothing of a file: empty where it reads none of such a
+    model; None: it proves it."""
+    if facts["opened_by"] is None:
+        return ""
+    if facts["not_opened"] is not None:
+        return f"transformers fails at it ({facts['not_opened']})"
+    alike = facts["logits_cosine"]
+    if not alike >= LEAST_COSINE:
+        return f"transformers makes another model of it (its logits have a cosine of {alike:.4f})"
+    return None
 
 
 def opened_gguf(directory: Path) -> Opened | None:
@@ -274,28 +291,29 @@ def checked_layer(
 def checked_blocks(
     layer: str,
     tensor: GgmlTensor,
-    found: GgufTensor | None,
+    found: list[GgufTensor],
     own: np.ndarray | None,
     layout: Any,
 ) -> dict[str, Any]:
     """`ConvertedLayer` of the wire, of a layer that is blocks already: the file has its bytes."""
+    name = f"{layer}.weight"
     row: dict[str, Any] = {"layer": layer, "claimed": tensor.kind, "opened_cosine": None}
     row |= {"found": None, "cosine": None, "problem": None}
-    if found is None or own is None:
+    if own is None:
         return row | {"problem": "it is not in the file"}
-    row["found"] = found.kind
-    if own.shape != tensor.matrix_shape:
-        return row | {"problem": f"it is {found.kind} {own.shape} in the file"}
-    order = layout.row_order(f"{layer}.weight", len(own))
+    row["found"] = kind = found[0].kind
+    wanted = tensor.dequantize().reshape(tensor.shape) if tensor.experts else tensor.dequantize()
+    if own.shape != wanted.shape:
+        return row | {"problem": f"it is {kind} {own.shape} in the file"}
+    order = layout.row_order(name, len(tensor.blocks))
     form = writer_of(NAME, "gguf_blocks")
-    name, kind = f"{layer}.weight", tensor.kind
-    blocks = form.multiplied(layer, kind, tensor.blocks, layout.factor(name)).data
-    blocks = form.in_columns(layer, kind, blocks, layout.column_order(name))
+    blocks = form.multiplied(layer, tensor.kind, tensor.blocks, layout.factor(name)).data
+    blocks = form.in_columns(layer, tensor.kind, blocks, layout.column_order(name))
     blocks = blocks if order is None else blocks[order]
-    held = one_of(f"{layer}.weight", found.data)
-    if found.kind == tensor.kind and not np.array_equal(held, blocks):
+    held = layout.joined(name, [one_of(name, one.data) for one in found])
+    if kind == tensor.kind and not np.array_equal(held.reshape(blocks.shape), blocks):
         row["problem"] = "its blocks are not those of its source"
-    row["cosine"] = finite_cosine(own, tensor.dequantize())
+    row["cosine"] = finite_cosine(own, wanted)
     return row
 
 

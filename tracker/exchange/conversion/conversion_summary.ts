@@ -38,6 +38,9 @@ export function conversionSummary(facts: ConversionFacts, size: number): string[
         `dtype="float32" it is what was compared`,
     );
   }
+  if (facts.read_otherwise !== null) {
+    lines.push(`note: ${facts.read_otherwise}: load it with ${opened_by}, or what builds on it`);
+  }
   lines.push(`it generates: ${JSON.stringify(generated_text)}`);
   const [first] = fused_apart;
   if (first !== undefined) {

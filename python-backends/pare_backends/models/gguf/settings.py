@@ -39,6 +39,8 @@ SAID_ONLY = {"context_length", "tensor_data_layout", "use_parallel_residual"}
 ROPE = ("rope.freq_base", "rope.freq_base_swa", "rope.dimension_count", "rope.scale_linear")
 WINDOWED = ("gemma2", "gemma3", "gemma4", "phi3", "gpt-oss")
 """Architectures whose configuration has nothing but the width to say of a sliding window."""
+LARGEST_GEMMA = {"gemma2": 46, "gemma3": 62}
+"""Blocks of those of 27 B parameters."""
 ENDS = ("eos", "eot", "eom")
 """Tokens that llama.cpp ends a generation at, by their keys."""
 
@@ -74,6 +76,7 @@ def gguf_config(path: Path, readers: Sequence[GGUFReader]) -> Any:
     if architecture not in GGUF_CONFIG_ARCHS:  # which takes every key, and raises for what lacks
         take_fields(config, architecture, said)
         take_biases(config, tensors)
+        take_query_scale(config, architecture)
     take_rope(config, said, rope_factors(readers))
     return config
 
@@ -139,6 +142,15 @@ def take_biases(config: Any, tensors: Collection[str]) -> None:
     for field, part in (("attention_bias", "attn_q.bias"), ("mlp_bias", "ffn_up.bias")):
         if hasattr(config, field) and any(name.endswith(part) for name in tensors):
             setattr(config, field, True)
+
+
+def take_query_scale(config: Any, architecture: str) -> None:
+    """What Gemma's queries are divided by the root of: no key says it, and llama.cpp has the width
+    of a head, but of the largest models each head's share of a token."""
+    if architecture in LARGEST_GEMMA:
+        largest = int(config.num_hidden_layers) == LARGEST_GEMMA[architecture]
+        share = int(config.hidden_size) // int(config.num_attention_heads)
+        config.query_pre_attn_scalar = share if largest else head_width(config)
 
 
 def take_rope(config: Any, said: Mapping[str, Any], factors: np.ndarray | None) -> None:

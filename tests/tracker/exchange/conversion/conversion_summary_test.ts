@@ -9,6 +9,7 @@ const facts: ConversionFacts = {
     rounded_cosine: null,
     rounded_kl: null,
     plain_problem: null,
+    read_otherwise: null,
     generated_text: "a den",
     not_generated: null,
   },
