@@ -162,6 +162,18 @@ def test_words_that_no_text_has_may_lack(tmp_path: Path) -> None:
     )
 
 
+def test_a_head_beside_a_tied_embedding_is_told(tmp_path: Path) -> None:
+    original = floats_of("Gemma2ForCausalLM")
+    whole = file_of(original, tmp_path / "files")
+    embedding = "token_embd.weight"
+    made = rewritten(
+        tmp_path / "m.gguf", whole, lambda held: held | {"output.weight": held[embedding]}
+    )
+    [note] = opened(made, original).notes
+    assert note.startswith("the file has a head of its own")
+    assert opened(whole, original).notes == ()
+
+
 def test_layers_that_guess_a_further_token_are_passed_over(tmp_path: Path) -> None:
     original = floats_of("Qwen3_5ForCausalLM")
     whole = file_of(original, tmp_path / "files")

@@ -27,6 +27,10 @@ WORDS = ("token_embd.weight", "output.weight")
 HEAD = "output.weight"
 BESIDE = ("rope_freqs.", "rope_factors_", "mtp.", "nextn.")
 BLOCK = re.compile(r"blk\.(\d+)\.(\w+)\.")
+OWN_HEAD = (
+    "the file has a head of its own, and the model's is its embedding: that of the file counts as"
+    " both, and in llama.cpp its head may round otherwise"
+)
 COMPLETE = (
     "Download or copy the file again; where it is whole, an older or newer llama.cpp divides the"
     " model otherwise"
@@ -86,6 +90,8 @@ def placed_by_layout(
             placed.tensors[tensor if held.like is None else tensor.removesuffix(".weight")] = held
             if note is not None and note not in placed.notes:
                 placed.notes.append(note)
+    if tied and HEAD in found and HEAD not in used:
+        placed.notes.append(OWN_HEAD)
     extra = [one for one in found if one not in used and not is_beyond(layout, one, tied)]
     if extra:
         raise refused(file, f"it holds {extra[0]}, which the model has not")
@@ -101,9 +107,8 @@ def parts_of(
     latent = layout.latent_parts(tensor)
     if latent is None or names[0] in found:
         return names, None
-    return [layout.name(tensor.removesuffix("kv_b_proj.weight") + one) for one in latent.names], (
-        latent
-    )
+    stem = tensor.removesuffix("kv_b_proj.weight")
+    return [layout.name(stem + one) for one in latent.names], latent
 
 
 def is_beyond(layout: GgufLayout, name: str, tied: bool) -> bool:
