@@ -13,6 +13,7 @@ from test_llama_cpp import interpreter
 
 from pare_backends.calls.conversion import check_conversion
 from pare_backends.conversion.gguf_files import lacking
+from pare_backends.failures import CallFailure
 from pare_backends.models.tiny import write_tokenizer
 from pare_backends.progress import silent_report
 
@@ -122,3 +123,13 @@ def test_the_experts_of_a_layer_lie_in_one_tensor(tmp_path: Path, architecture: 
     assert facts["other_floats"] == [] and facts["layers"]
     assert all(row["problem"] is None and row["cosine"] > 0.9999 for row in facts["layers"])
     assert facts["tensor_bytes"] == facts["formula_bytes"]
+
+
+def test_a_folder_without_a_tokenizer_is_said_so(tmp_path: Path) -> None:
+    """Of Qwen's transformers makes a tokenizer without words."""
+    source = shutil.copytree(four_bit_model("Qwen3ForCausalLM"), tmp_path / "source")
+    for path in source.glob("tokenizer*"):
+        path.unlink()
+    files = made("gguf", source, tmp_path / "files")
+    with pytest.raises(CallFailure, match="its tokenizer makes no token of"):
+        found("gguf", files, source)

@@ -77,7 +77,14 @@ def prompt_ids(tokenizer: Any) -> Any:
     if getattr(tokenizer, "chat_template", None):
         asked = "What is the capital of France?"
         text = in_template(tokenizer, [{"role": "user", "content": asked}])
-    return tokenizer(text, return_tensors="pt").input_ids
+    ids = tokenizer(text, return_tensors="pt").input_ids
+    if ids.shape[-1] == 0:  # as of a folder of some models without their tokenizer's files
+        raise CallFailure(
+            "bad_input",
+            f"Cannot try the model: its tokenizer makes no token of {text!r}",
+            hint="Copy tokenizer.json, or tokenizer.model, into the model's folder",
+        )
+    return ids
 
 
 def logits_of(model: Any, ids: Any) -> np.ndarray:
