@@ -7,6 +7,7 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from gguf import ReaderTensor
@@ -16,9 +17,7 @@ from pare_backends.checkpoint.forms import GgmlTensor, StoredTensor
 from pare_backends.checkpoint.forms.ggml import BLOCK_KINDS
 from pare_backends.elsewhere.given import Held, refused, unread_blocks
 from pare_backends.failures import CallFailure
-from pare_backends.runtimes.llama_cpp.architectures.parts import LatentParts
-from pare_backends.runtimes.llama_cpp.file_tensors import blocks_of, floats_of, keeps_blocks
-from pare_backends.runtimes.llama_cpp.gguf_layout import GgufLayout, expert_of
+from pare_backends.runtimes.registry import writer_of
 
 FLOATS = {"F32": "float32", "F16": "float16", "BF16": "bfloat16"}
 """Types of ggml that are plain floats."""
@@ -35,6 +34,11 @@ COMPLETE = (
     "Download or copy the file again; where it is whole, an older or newer llama.cpp divides the"
     " model otherwise"
 )
+
+
+def in_checkpoint() -> Any:
+    """What turns the file's tensors into the checkpoint's, beside what writes such files."""
+    return writer_of("gguf", "file_tensors")
 
 
 @dataclass(frozen=True)
@@ -58,14 +62,15 @@ class Placed:
 
 def placed_by_layout(
     file: str,
-    layout: GgufLayout,
+    layout: Any,
     shapes: Mapping[str, tuple[int, ...]],
     found: Mapping[str, ReaderTensor],
     tied: bool,
 ) -> Placed:
     """The tensors of a file; `CallFailure` where it lacks one, or holds one that the model has not.
 
-    shapes: of the original's tensors by their names; tied: whether its head is its embedding
+    layout: `GgufLayout` of the original; shapes: of its tensors by their names; tied: whether its
+    head is its embedding
     """
     placed = Placed({}, [])
     used: set[str] = set(layout.unread())
@@ -81,7 +86,7 @@ def placed_by_layout(
         tensors = tuple(found[one] for one in held_as)
         for at, tensor in enumerate(several):
             place = Place(
-                *(tensor, shapes[tensor], tensors, at if expert_of(tensor) >= 0 else -1),
+                *(tensor, shapes[tensor], tensors, at if layout.is_one_of_several(tensor) else -1),
                 missing_words(own, shapes[tensor], tensors),
             )
             if not fits(layout, place):
@@ -98,9 +103,7 @@ def placed_by_layout(
     return placed
 
 
-def parts_of(
-    layout: GgufLayout, tensor: str, found: Mapping[str, ReaderTensor]
-) -> tuple[list[str], LatentParts | None]:
+def parts_of(layout: Any, tensor: str, found: Mapping[str, ReaderTensor]) -> tuple[list[str], Any]:
     """(the names of a tensor's parts, how a matrix of latent keys and values is held where the file
     has it half turned and the table whole)"""
     names = layout.names(tensor)
@@ -111,7 +114,7 @@ def parts_of(
     return [layout.name(stem + one) for one in latent.names], latent
 
 
-def is_beyond(layout: GgufLayout, name: str, tied: bool) -> bool:
+def is_beyond(layout: Any, name: str, tied: bool) -> bool:
     """Whether a tensor of the file is none of the model's that computes a token: factors of the
     rotation, which keys are compared with, layers that guess a further token, a head beside a
     tied embedding."""
@@ -126,20 +129,22 @@ def missing_words(own: str, shape: tuple[int, ...], tensors: Sequence[ReaderTens
     return shape[0] - rows if own in WORDS and len(shape) == 2 and rows < shape[0] else None
 
 
-def fits(layout: GgufLayout, place: Place) -> bool:
+def fits(layout: Any, place: Place) -> bool:
     """Whether the file's tensors are as many numbers as the model's, in as many columns."""
     shape, shares = place.shape, [int(one.n_elements) for one in place.parts]
     experts = int(place.parts[0].shape[-1]) if place.expert >= 0 else 1
     columns = shape[-2] if layout.is_turned(place.tensor) else shape[-1] if shape else 1
     more = layout.added(place.tensor, shape[0]) - (place.rows or 0) if shape else 0
-    plain = len(shape) > 1 and keeps_blocks(layout, place.tensor, shape) and len(shares) == 1
+    plain = (
+        len(shape) > 1
+        and in_checkpoint().keeps_blocks(layout, place.tensor, shape)
+        and len(shares) == 1
+    )
     whole = math.prod(shape) + more * (math.prod(shape[1:]) if shape else 0)
     return sum(shares) == whole * experts and (not plain or int(place.parts[0].shape[0]) == columns)
 
 
-def held_at(
-    file: str, layout: GgufLayout, place: Place, latent: LatentParts | None
-) -> tuple[Held, str | None]:
+def held_at(file: str, layout: Any, place: Place, latent: Any) -> tuple[Held, str | None]:
     """(one tensor unread, what a user must know of it); raises `CallFailure` for blocks that are
     not read here."""
     kinds = {one.tensor_type.name for one in place.parts}
@@ -150,7 +155,7 @@ def held_at(
         )
     kind = next(iter(kinds))
     packed = kinds - FLOATS.keys()
-    keeps = latent is None and keeps_blocks(layout, place.tensor, place.shape)
+    keeps = latent is None and in_checkpoint().keeps_blocks(layout, place.tensor, place.shape)
     if packed and len(kinds) == 1 and keeps:
         like = unread(kind, place.shape, layout.is_turned(place.tensor))
         return Held(place.shape, like, blocks_reader(file, layout, place, kind)), words_note(place)
@@ -199,23 +204,21 @@ def raw_parts(place: Place) -> list[np.ndarray]:
     return held
 
 
-def blocks_reader(
-    file: str, layout: GgufLayout, place: Place, kind: str
-) -> Callable[[], StoredTensor]:
+def blocks_reader(file: str, layout: Any, place: Place, kind: str) -> Callable[[], StoredTensor]:
     """Reads blocks with their rows in the model's order."""
 
     def read() -> StoredTensor:
         try:
-            return blocks_of(layout, place.tensor, kind, place.shape, raw_parts(place))
+            return in_checkpoint().blocks_of(
+                layout, place.tensor, kind, place.shape, raw_parts(place)
+            )
         except (ValueError, IndexError) as error:
             raise misshapen(file, place) from error
 
     return read
 
 
-def floats_reader(
-    file: str, layout: GgufLayout, place: Place, latent: LatentParts | None
-) -> Callable[[], np.ndarray]:
+def floats_reader(file: str, layout: Any, place: Place, latent: Any) -> Callable[[], np.ndarray]:
     """Reads a tensor as floats, in the model's order."""
 
     def read() -> np.ndarray:
@@ -223,7 +226,7 @@ def floats_reader(
         parts = [np.asarray(dequantize(one, of.tensor_type), np.float32) for one, of in pairs]
         try:
             parts = [latent.joined(parts, 0)] if latent is not None else parts
-            return floats_of(layout, place.tensor, place.shape, parts)
+            return in_checkpoint().floats_of(layout, place.tensor, place.shape, parts)
         except (ValueError, IndexError) as error:
             raise misshapen(file, place) from error
 

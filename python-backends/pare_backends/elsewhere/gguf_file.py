@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from gguf import GGUFReader, ReaderTensor
 
@@ -17,7 +18,7 @@ from pare_backends.elsewhere.given import Given, Held, refused
 from pare_backends.failures import CallFailure, one_line
 from pare_backends.models.gguf.reading import DAMAGED, gguf_parts, open_parts, unreadable
 from pare_backends.models.gguf.settings import architecture_keys
-from pare_backends.runtimes.llama_cpp.gguf_layout import GgufLayout
+from pare_backends.runtimes.registry import writer_of
 from pare_backends.runtimes.stored_weights import StoredWeights
 
 
@@ -72,10 +73,10 @@ def is_tied(original: Path) -> bool:
     return bool(load_config(original).get_text_config().tie_word_embeddings)
 
 
-def layout_of_model(file: str, weights: StoredWeights) -> GgufLayout:
+def layout_of_model(file: str, weights: StoredWeights) -> Any:
     """How a file of the model is laid out; `CallFailure` where llama.cpp does not compute it."""
     try:
-        return GgufLayout(weights.config)
+        return writer_of("gguf", "gguf_layout").GgufLayout(weights.config)
     except CallFailure as failure:
         why = failure.message.removeprefix("Cannot write this model as a GGUF file: ")
         raise refused(file, f"of this model no GGUF file is read: {why}") from failure

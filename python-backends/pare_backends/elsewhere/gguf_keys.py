@@ -11,7 +11,6 @@ from gguf import ReaderTensor
 from gguf.quants import dequantize
 
 from pare_backends.elsewhere.given import refused
-from pare_backends.runtimes.llama_cpp.gguf_layout import GgufLayout
 
 NOT_COMPUTED_WITH = (
     "context_length", "rope.scaling.finetuned", "vocab_size", "attention.q_lora_rank",
@@ -42,14 +41,15 @@ CLOSE = 1e-4
 
 def check_keys(
     file: str,
-    layout: GgufLayout,
+    layout: Any,
     wanted: Mapping[str, Any],
     said: Mapping[str, Any],
     found: Mapping[str, ReaderTensor],
 ) -> None:
     """Raises `CallFailure` where the file says of its architecture what is not the model's.
 
-    wanted: the model's keys; said: the file's; both without the architecture's name
+    layout: `GgufLayout` of the model; wanted: its keys; said: the file's; both without the
+    architecture's name
     """
     latent = LATENT in said and LATENT not in wanted
     for key, right in wanted.items():
@@ -101,7 +101,7 @@ def shown(value: Any) -> str:
     return f"{value:.60}" if isinstance(value, str) else f"{plain(value)!s:.60}"
 
 
-def check_factors(file: str, layout: GgufLayout, found: Mapping[str, ReaderTensor]) -> None:
+def check_factors(file: str, layout: Any, found: Mapping[str, ReaderTensor]) -> None:
     """Raises where frequencies of the rotation are divided otherwise than the model's."""
     wanted = {} if layout.rope is None else layout.rope.tensors()
     for name, values in wanted.items():

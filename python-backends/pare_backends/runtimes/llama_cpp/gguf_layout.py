@@ -223,6 +223,10 @@ class GgufLayout:
         found = self._parts(tensor)
         return values[0] if found is None else found[1].joined(values, self._row_axis(tensor))
 
+    def is_one_of_several(self, tensor: str) -> bool:
+        """Whether a tensor of the file holds others, too: its layer's experts, or streams."""
+        return expert_of(tensor) >= 0
+
     def is_of_experts(self, tensor: str) -> bool:
         """Whether a token reads it only of the experts that it is sent to."""
         return expert_of(tensor) >= 0 or tensor.endswith(self._architecture.stacks)
