@@ -169,32 +169,31 @@ def check_gguf(
     layers: list[dict[str, Any]] = []
     read: dict[str, np.ndarray] = {}
     for done, (layer, tensor) in enumerate(source.grids.items(), start=1):
-        own = restored(layout, tensors, f"{layer}.weight")
-        found = tensors.get(layout.names(f"{layer}.weight")[0])
-        kind = block_kind(tensor) if layout.holds_rows(f"{layer}.weight") else HALF
+        name = f"{layer}.weight"
+        own = restored(layout, tensors, name, tensor.shape)
+        found = tensors.get(layout.names(name)[0])
+        kind = block_kind(tensor) if layout.holds_rows(name) else HALF
         layers.append(checked_layer(layer, tensor, kind, found, own))
         if own is not None:
-            read[f"{layer}.weight"] = as_stored(layout, f"{layer}.weight", own)
+            read[name] = own
         report.progress("check", done, len(source.grids), "layers")
     for layer, blocks in source.checkpoint.in_form(GgmlTensor).items():
-        there = [tensors[one] for one in layout.names(f"{layer}.weight") if one in tensors]
-        own = restored(layout, tensors, f"{layer}.weight")
-        layers.append(checked_blocks(layer, blocks, there, own, layout))
+        name = f"{layer}.weight"
+        own = restored(layout, tensors, name, blocks.shape)
+        layers.append(checked_blocks(layer, blocks, tensors, own, layout))
         if own is not None:
-            read[f"{layer}.weight"] = as_stored(layout, f"{layer}.weight", own)
+            read[name] = own
     others = []
     for name in source.checkpoint.floats:
         if layout.is_left_out(name):
             read[name] = source.checkpoint.floats[name]  # keys say it, or nothing needs it
             continue
-        found_there = restored(layout, tensors, name)
-        own = None if found_there is None else as_stored(layout, name, found_there)
         held = source.checkpoint.floats[name]
-        wanted = layout.as_computed(name, held)
-        if own is None or not same_floats(own, wanted):
+        own = restored(layout, tensors, name, held.shape)
+        if own is None or not same_floats(own, held):
             others.append(name)
         else:
-            read[name] = own if wanted is held else held
+            read[name] = own
     facts = {
         **NOTHING,
         "unreadable": None,
@@ -244,21 +243,19 @@ def opened_gguf(directory: Path) -> Opened | None:
         return None
 
 
-def restored(layout: Any, tensors: dict[str, GgufTensor], name: str) -> np.ndarray | None:
-    """A tensor multiplied out, its rows in the checkpoint's order; None: it is gone."""
-    found = [tensors[own].values() for own in layout.names(name) if own in tensors]
-    if len(found) < len(layout.names(name)):
+def restored(
+    layout: Any, tensors: dict[str, GgufTensor], name: str, shape: tuple[int, ...]
+) -> np.ndarray | None:
+    """A tensor multiplied out, as the checkpoint holds it, in its shape; None: it is gone, or of
+    another shape."""
+    if any(own not in tensors for own in layout.names(name)):
         return None
-    values = (one_of(name, layout.joined(name, found)).T / layout.factor(name)).T
-    values = values.astype(np.float32) - np.float32(layout.norm_shift(name))
-    order, columns = layout.row_order(name, len(values)), layout.column_order(name)
-    values = values if order is None else values[np.argsort(order)]
-    return values if columns is None else values[:, np.argsort(columns)]
-
-
-def as_stored(layout: Any, name: str, values: np.ndarray) -> np.ndarray:
-    """A tensor as the checkpoint holds it: some matrices as (in, out)."""
-    return values.swapaxes(-1, -2) if layout.is_turned(name) else values
+    parts = [one_of(name, tensors[own].values()) for own in layout.names(name)]
+    try:
+        found = writer_of(NAME, "file_tensors").floats_of(layout, name, shape, parts)
+        return np.asarray(found) if found.shape == shape else None
+    except (ValueError, IndexError):
+        return None
 
 
 def one_of(name: str, data: np.ndarray) -> np.ndarray:
@@ -280,18 +277,18 @@ def checked_layer(
     row: dict[str, Any] = {"layer": layer, "claimed": said(grid), "opened_cosine": None}
     row |= {"found": None, "cosine": None, "problem": None}
     if found is None or own is None:
-        return row | {"problem": "it is not in the file"}
-    if found.kind != kind or own.shape != tensor.ints.shape:
-        return row | {"found": said(grid), "problem": f"it is {found.kind} {own.shape} in the file"}
+        return row | {"problem": "it is not in the file in its shape"}
+    if found.kind != kind:
+        return row | {"found": said(grid), "problem": f"it is {found.kind} in the file"}
     row["found"] = said(grid)
-    row["cosine"] = finite_cosine(own, tensor.dequantize())
+    row["cosine"] = finite_cosine(own, tensor.weight())
     return row
 
 
 def checked_blocks(
     layer: str,
     tensor: GgmlTensor,
-    found: list[GgufTensor],
+    tensors: dict[str, GgufTensor],
     own: np.ndarray | None,
     layout: Any,
 ) -> dict[str, Any]:
@@ -300,20 +297,17 @@ def checked_blocks(
     row: dict[str, Any] = {"layer": layer, "claimed": tensor.kind, "opened_cosine": None}
     row |= {"found": None, "cosine": None, "problem": None}
     if own is None:
-        return row | {"problem": "it is not in the file"}
+        return row | {"problem": "it is not in the file in its shape"}
+    found = [tensors[one] for one in layout.names(name)]
     row["found"] = kind = found[0].kind
-    wanted = tensor.dequantize().reshape(tensor.shape) if tensor.experts else tensor.dequantize()
-    if own.shape != wanted.shape:
-        return row | {"problem": f"it is {kind} {own.shape} in the file"}
-    order = layout.row_order(name, len(tensor.blocks))
-    form = writer_of(NAME, "gguf_blocks")
-    blocks = form.multiplied(layer, tensor.kind, tensor.blocks, layout.factor(name)).data
-    blocks = form.in_columns(layer, tensor.kind, blocks, layout.column_order(name))
-    blocks = blocks if order is None else blocks[order]
-    held = layout.joined(name, [one_of(name, one.data) for one in found])
-    if kind == tensor.kind and not np.array_equal(held.reshape(blocks.shape), blocks):
-        row["problem"] = "its blocks are not those of its source"
-    row["cosine"] = finite_cosine(own, wanted)
+    row["cosine"] = finite_cosine(own, tensor.weight())
+    parts = [one_of(name, one.data) for one in found]
+    if kind == tensor.kind:
+        held = writer_of(NAME, "file_tensors").block_rows(layout, name, kind, parts)
+        form = writer_of(NAME, "gguf_blocks")
+        wanted = form.multiplied(layer, kind, tensor.blocks, layout.factor(name)).data
+        if not np.array_equal(held, wanted):
+            row["problem"] = "its blocks are not those of its source"
     return row
 
 

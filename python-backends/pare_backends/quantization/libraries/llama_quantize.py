@@ -212,14 +212,6 @@ def read_blocks(
         tensor = f"{layer}.weight"
         expert = writer_of("gguf", "gguf_layout").expert_of(tensor)
         own = [np.array(one.data if expert < 0 else one.data[expert]) for one in held]  # it goes
-        blocks = layout.joined(tensor, own)
-        blocks = np.ascontiguousarray(blocks.reshape(-1, blocks.shape[-1]))
-        order = layout.row_order(tensor, len(blocks))
-        if order is not None:
-            blocks = np.ascontiguousarray(blocks[np.argsort(order)])
-        columns = layout.column_order(tensor)
-        if columns is not None:
-            in_columns = writer_of("gguf", "gguf_blocks").in_columns
-            blocks = in_columns(layer, kind, blocks, np.argsort(columns))
+        blocks = writer_of("gguf", "file_tensors").block_rows(layout, tensor, kind, own)
         made[layer] = GgmlTensor(blocks, kind, int(held[0].shape[0]))
     return made

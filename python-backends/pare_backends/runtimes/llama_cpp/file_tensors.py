@@ -41,6 +41,24 @@ def floats_of(
     return np.ascontiguousarray(values.swapaxes(-1, -2) if turned else values)
 
 
+def block_rows(
+    layout: GgufLayout, tensor: str, kind: str, parts: Sequence[np.ndarray]
+) -> np.ndarray:
+    """The rows of a tensor's blocks in the checkpoint's order, multiplied as the file has them,
+    (rows, bytes of a row) uint8.
+
+    kind: of all parts; parts: (rows, bytes of a row) uint8; of what holds all experts (experts,
+    rows, bytes of a row)
+    raises: CallFailure where a block holds columns that come apart
+    """
+    joined = layout.joined(tensor, list(parts))
+    rows = np.ascontiguousarray(joined).reshape(-1, joined.shape[-1]).view(np.uint8)
+    if (order := layout.row_order(tensor, len(rows))) is not None:
+        rows = np.ascontiguousarray(rows[_back(order)])
+    columns = layout.column_order(tensor)
+    return in_columns(tensor, kind, rows, None if columns is None else _back(columns))
+
+
 def blocks_of(
     layout: GgufLayout,
     tensor: str,
@@ -48,25 +66,14 @@ def blocks_of(
     shape: tuple[int, ...],
     parts: Sequence[np.ndarray],
 ) -> GgmlTensor:
-    """A tensor of the checkpoint as the file's own blocks.
+    """A tensor of the checkpoint, in its shape, as the file's own blocks. parts: as `block_rows`
 
-    kind: of all parts; shape: the checkpoint's; parts: (rows, bytes of a row) uint8, of what holds
-    all experts (experts, rows, bytes of a row)
     raises: CallFailure where a block holds columns that come apart, or no float16 holds a scale
     """
-    joined = layout.joined(tensor, list(parts))
-    rows = np.ascontiguousarray(joined).reshape(-1, joined.shape[-1]).view(np.uint8)
-    if (order := layout.row_order(tensor, len(rows))) is not None:
-        rows = np.ascontiguousarray(rows[_back(order)])
-    columns = layout.column_order(tensor)
-    rows = in_columns(tensor, kind, rows, None if columns is None else _back(columns))
-    factor = layout.factor(tensor)
-    if not np.all(factor == 1):
-        rows = multiplied(tensor, kind, rows, 1 / np.asarray(factor)).data
-    turned = layout.is_turned(tensor)
-    return GgmlTensor(
-        rows, kind, shape[-2 if turned else -1], turned, shape[0] if len(shape) == 3 else 0
-    )
+    rows, turned = block_rows(layout, tensor, kind, parts), layout.is_turned(tensor)
+    rows = multiplied(tensor, kind, rows, 1 / layout.factor(tensor)).data
+    columns, experts = shape[-2 if turned else -1], shape[0] if len(shape) == 3 else 0
+    return GgmlTensor(rows, kind, columns, turned, experts)
 
 
 def keeps_blocks(layout: GgufLayout, tensor: str, shape: tuple[int, ...]) -> bool:
