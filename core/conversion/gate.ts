@@ -23,9 +23,6 @@ function layerProblem({ layer, claimed, found, cosine, ...row }: ConvertedLayer)
   return null;
 }
 
-/** Nats per token: what inputs in 8 bits change is a hundredth of it, a wrong setting more. */
-const MOST_ROUNDED_KL = 0.1;
-
 /** Why converted files cannot be handed on, a sentence each; none: they can. */
 export function conversionProblems(facts: ConversionFacts): string[] {
   if (facts.unreadable !== null) return [facts.unreadable];
@@ -42,14 +39,6 @@ export function conversionProblems(facts: ConversionFacts): string[] {
     problems.push(
       `the library's logits have a cosine of ${logits_cosine} with its source's, inputs as they are`,
     );
-  }
-  if (logits_cosine === null && facts.opened_by !== null) {
-    const { rounded_kl } = facts;
-    if (rounded_kl === null || !(rounded_kl <= MOST_ROUNDED_KL)) {
-      problems.push(
-        `the logits of ${facts.opened_by} are ${rounded_kl} nats per token from its source's`,
-      );
-    }
   }
   // What is broken is not opened, so that it generates nothing.
   if (problems.length === 0 && facts.not_generated !== null) {

@@ -33,12 +33,6 @@ const layered = (change: Partial<ConvertedLayer>) =>
 
 Deno.test("files that are as their source can be handed on", () => {
   assert.deepEqual(conversionProblems(SOUND), []);
-  const rounded = { opened_by: "llama.cpp", logits_cosine: null, rounded_cosine: 0.998 };
-  assert.deepEqual(conversionProblems({ ...SOUND, ...rounded, rounded_kl: 0.004 }), []);
-  assert.match(
-    conversionProblems({ ...SOUND, ...rounded, rounded_kl: 2.5 })[0]!,
-    /the logits of llama.cpp are 2.5 nats per token/,
-  );
   const alone = { ...SOUND, opened_by: null, logits_cosine: null, fused_apart: [["a", "b"]] };
   assert.deepEqual(conversionProblems(alone), []);
   assert.deepEqual(layered({ opened_cosine: null }), []);

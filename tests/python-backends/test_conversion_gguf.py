@@ -7,6 +7,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from gguf import GGUFWriter
 from runtime_fixtures import four_bit_model
 from test_conversion import artifact, found, made, rounded
 from test_llama_cpp import interpreter
@@ -16,6 +17,7 @@ from pare_backends.conversion.gguf_files import lacking
 from pare_backends.failures import CallFailure
 from pare_backends.models.tiny import write_tokenizer
 from pare_backends.progress import silent_report
+from pare_backends.runtimes.llama_cpp.architectures.rope import Rope
 
 
 def test_a_gguf_file_of_a_longer_context_is_read_with_it(tmp_path: Path) -> None:
@@ -106,10 +108,31 @@ def test_what_transformers_makes_nothing_of_is_read_by_llama_cpp(
     facts = check_conversion.run(asked, silent_report())
     assert facts["other_floats"] == [] and facts["not_opened"] is None
     assert facts["opened_by"] == "llama.cpp" and 0 < facts["rounded_kl"] < 1e-3
+    assert facts["logits_cosine"] > 0.9999
     path = files / "model.gguf"
     path.write_bytes(path.read_bytes().replace(b"block_count", b"block_coun_"))
     said = check_conversion.run(asked, silent_report())["not_opened"]
-    assert said.startswith("llama.cpp: Cannot run") and "does not load it" in said
+    assert "block_count is not what the model's file says" in said
+
+
+def test_a_setting_that_is_written_a_little_wrong_is_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Inputs in 8 bits part logits as far as a base of the rotation that is a few times off."""
+    source = shutil.copytree(four_bit_model("SmolLM3ForCausalLM"), tmp_path / "source")
+    write_tokenizer(source)
+    own = Rope.write_keys
+
+    def wrong(rope: Rope, writer: GGUFWriter) -> None:
+        rope.theta /= 50
+        own(rope, writer)
+        rope.theta *= 50
+
+    monkeypatch.setattr(Rope, "write_keys", wrong)
+    files = made("gguf", source, tmp_path / "files")
+    asked = check_conversion.Request("gguf", str(files), str(source), interpreter())
+    facts = check_conversion.run(asked, silent_report())
+    assert facts["not_opened"] is None and facts["logits_cosine"] < 0.9999
 
 
 @pytest.mark.parametrize("architecture", ["mixtral", "qwen3_moe"])

@@ -210,9 +210,8 @@ def check_gguf(
                 layers,
             )
             if python is not None and (why := why_not_by_transformers(facts)) is not None:
-                by_llama_cpp = llama_cpp_facts(python, directory, source, report.threads)
-                unread = {"not_opened": None, "logits_cosine": None, "read_otherwise": why or None}
-                facts |= unread | by_llama_cpp
+                facts |= {"logits_cosine": None, "read_otherwise": why or None}
+                facts |= llama_cpp_facts(python, directory, source, report)
                 layers = [{**row, "opened_cosine": None} for row in layers]
     return facts | {"layers": layers}
 

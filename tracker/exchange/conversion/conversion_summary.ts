@@ -20,9 +20,10 @@ export function conversionSummary(facts: ConversionFacts, size: number): string[
     const tried = opened.some((value) => value !== null)
       ? `, least cosine of a layer ${least(opened).toFixed(6)}`
       : "";
-    const logits = logits_cosine === null ? "" : `, of its logits ${logits_cosine.toFixed(6)}` +
-      (rounded_kl === null ? "" : ", inputs as they are");
-    lines.push(`loaded by ${opened_by.split(" ").join(" and ")}${tried}${logits}`);
+    lines.push(
+      `loaded by ${opened_by.split(" ").join(" and ")}${tried}, of its logits ` +
+        `${logits_cosine?.toFixed(6)}${rounded_kl === null ? "" : ", inputs as they are"}`,
+    );
     if (rounded_kl !== null) {
       lines.push(
         `as it rounds inputs, its logits have a cosine of ${
