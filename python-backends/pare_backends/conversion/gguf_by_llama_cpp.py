@@ -20,6 +20,9 @@ from pare_backends.runtimes.registry import writer_of
 
 MOST_SECONDS = 600
 """A few tokens of the largest model that memory holds, loading included."""
+MOST_TOKENS = 256
+"""The least context that llama.cpp makes: a text that fills it is longer than many windows, and is
+rotated as the context is where that depends on its length."""
 OF_BLOCKS = ("general.file_type", "GGUF.kv_count")
 """Keys that say in which blocks a file is."""
 
@@ -31,7 +34,7 @@ def llama_cpp_facts(python: str, directory: Path, source: Source, report: Report
 
     python: the interpreter of llama.cpp's environment; directory: holds model.gguf
     """
-    ids = prompt_ids(load_tokenizer(source.directory))
+    ids = long_prompt_ids(source)
     make = writer_of("gguf", "make")
     with TemporaryDirectory(dir=directory) as folder:
         make.write_gguf(source.directory, Path(folder), True, report)
@@ -49,6 +52,16 @@ def llama_cpp_facts(python: str, directory: Path, source: Source, report: Report
     alike = finite_cosine(exact, wanted)
     facts = {"logits_cosine": alike, "not_opened": NOT_FINITE if alike is None else None}
     return {"opened_by": "llama.cpp", **facts, **rounded_facts(rounded, wanted)}
+
+
+def long_prompt_ids(source: Source) -> Any:
+    """The prompt over and over, as far as the model reads.
+
+    returns: (1, n) int64
+    """
+    ids = prompt_ids(load_tokenizer(source.directory))
+    wanted = min(MOST_TOKENS, writer_of("gguf", "gguf_layout").GgufLayout(source.config).reads)
+    return ids.repeat(1, -(-wanted // ids.shape[-1]))[:, :wanted]
 
 
 def other_key(path: Path, exact: Path) -> str | None:

@@ -16,7 +16,6 @@ import numpy as np
 
 from pare_backends.failures import CallFailure
 from pare_backends.runtimes.llama_cpp.decoder import STRICT, LlamaCppDecoder
-from pare_backends.runtimes.logits import step_by_step
 
 
 @dataclass(frozen=True)
@@ -31,7 +30,7 @@ class Job:
 
 def compute(job: Job) -> None:
     with closing(LlamaCppDecoder(job.directory, job.threads, params=STRICT)) as decoder:
-        np.save(job.output, step_by_step(decoder, np.array(job.tokens, np.int64)))
+        np.save(job.output, decoder.append(np.array(job.tokens, np.int64), len(job.tokens)))
 
 
 if __name__ == "__main__":
