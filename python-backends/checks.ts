@@ -62,6 +62,7 @@ export async function testPython(
   const exporter = await ensureEnvironment("openvino_export", options);
   const llama = await findEnvironment("llama_cpp"); // compiles for minutes: tested where it is
   const genai = await findEnvironment("openvino_genai"); // made for those who ask: the same
+  const ik = await findEnvironment("ik_llama_cpp");
   const presses = await findEnvironment("kvpress");
   const files = args.some((arg) => arg.endsWith(".py")) ? [] : [TESTS];
   const words = [...files, ...args.map((arg) => arg.endsWith(".py") ? resolve(arg) : arg)];
@@ -74,6 +75,7 @@ export async function testPython(
       PYTHONPATH: PYTHON_ROOT,
       [overrideVariable("openvino_export")]: exporter.python,
       ...(llama === null ? {} : { [overrideVariable("llama_cpp")]: llama.python }),
+      ...(ik === null ? {} : { [overrideVariable("ik_llama_cpp")]: ik.python }),
       ...(genai === null ? {} : { [overrideVariable("openvino_genai")]: genai.python }),
       ...(presses === null ? {} : { [overrideVariable("kvpress")]: presses.python }),
     },

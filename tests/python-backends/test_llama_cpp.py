@@ -144,7 +144,7 @@ GOES_BACK = """
 import sys
 import numpy as np
 from pare_backends.runtimes.llama_cpp.decoder import STRICT, LlamaCppDecoder
-from pare_backends.runtimes.llama_cpp.scorer import SequenceScorer
+from pare_backends.runtimes.sequence_scorer import SequenceScorer
 scores = SequenceScorer(LlamaCppDecoder(sys.argv[1], 2, params=STRICT))
 text = np.random.default_rng(3).integers(0, 320, 40)
 other = np.append(text[:25], 7)

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import importlib
 import os
-import sys
 from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import pytest
 
-from pare_backends.runtimes.llama_cpp.thread_count import EVERY, ThreadCount
+from pare_backends.runtimes import sequence_scorer
+from pare_backends.runtimes.thread_count import EVERY, ThreadCount
 
 
 def test_a_quiet_machine_has_all_threads() -> None:
@@ -66,18 +64,11 @@ class StandIn:
 
 
 def test_an_evaluation_beside_others_takes_fewer_threads(monkeypatch: pytest.MonkeyPatch) -> None:
-    # The decoder's own module needs llama.cpp, which the environment of the tests lacks.
-    decoder, scorer = (f"pare_backends.runtimes.llama_cpp.{name}" for name in ("decoder", "scorer"))
-    monkeypatch.setitem(
-        sys.modules, decoder, SimpleNamespace(LlamaCppDecoder=StandIn, AS_TIMED=None)
-    )
-    monkeypatch.delitem(sys.modules, scorer, raising=False)
     load = [99.0]
     monkeypatch.setattr(os, "getloadavg", lambda: (load[0], 0.0, 0.0))
     own = StandIn()
-    scoring: Any = importlib.import_module(scorer)
-    monkeypatch.setattr(scoring, "time", SimpleNamespace(perf_counter=lambda: own.clock))
-    scores = scoring.SequenceScorer(own)
+    monkeypatch.setattr(sequence_scorer, "time", SimpleNamespace(perf_counter=lambda: own.clock))
+    scores = sequence_scorer.SequenceScorer(own)
     tokens = np.arange(3)
     for token in range(10):
         scores.logits(tokens, 1)
@@ -86,4 +77,3 @@ def test_an_evaluation_beside_others_takes_fewer_threads(monkeypatch: pytest.Mon
     load[0] = 0.0
     scores.logits(tokens, 1)
     assert own.taken[-1] == 4
-    sys.modules.pop(scorer)

@@ -92,8 +92,8 @@ function denoJob(files: readonly TestFile[], steps: Asked["steps"]): Job {
 
 async function pythonJobs(asked: Asked): Promise<Job[]> {
   const files = await testFiles("tests/python-backends", /\/test_[^/]*\.py$/, asked);
-  const needs = ["default", "openvino_export", "llama_cpp", "openvino_genai", "kvpress", MODELS];
-  const after = allOf(asked.steps, needs);
+  const runtimes = ["openvino_export", "llama_cpp", "ik_llama_cpp", "openvino_genai"];
+  const after = allOf(asked.steps, ["default", ...runtimes, "kvpress", MODELS]);
   const durations = asked.measure ? ["--durations=0", "-vv"] : [];
   return evenParts(files, PYTHON_PARTS).map((part, n, { length }) => {
     const words = [

@@ -1,0 +1,151 @@
+"""A sequence in ik_llama.cpp: the artifact's own integers in GGUF's blocks, on the CPU.
+
+Imports `ik_llama_cpp` and numpy alone. As it is timed, packed weights are laid out anew as they are
+loaded (`-rtr` of its programs), keys and values are float16, and attention is computed block by
+block: what its own programs do, and what it is fast by.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pare_backends.failures import CallFailure
+from pare_backends.runtimes.ik_llama_cpp.library import (
+    api,
+    batch_of,
+    get_logits,
+    remove_tokens,
+    set_threads,
+)
+from pare_backends.runtimes.registry import writer_of
+
+CONTEXT_TOKENS = 256
+BATCH_TOKENS = 256
+"""As the decoder of llama.cpp has both."""
+F32, F16 = 0, 1
+"""ggml's numbers of types."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """How a file is computed."""
+
+    keys: int
+    flash_attention: bool
+    repack: bool
+
+
+AS_TIMED = Setting(F16, flash_attention=True, repack=True)
+STRICT = Setting(F32, flash_attention=False, repack=False)
+"""For the proof that a file holds the artifact's weights. Values are float16 here too: it takes no
+others without flash attention, which takes no float32 at all."""
+
+
+class IkLlamaCppDecoder:
+    """One sequence in a context of ik_llama.cpp, appended to a few tokens at a time."""
+
+    def __init__(self, directory: str, threads: int, setting: Setting = AS_TIMED) -> None:
+        self._path = Path(directory) / writer_of("gguf", "gguf_directory").MODEL_FILE
+        self.threads, self._setting = threads, setting
+        api.llama_backend_init()
+        choices = api.llama_model_default_params()
+        choices.n_gpu_layers = 0
+        choices.use_mmap = False
+        choices.repack_tensors = setting.repack
+        self._model = api.llama_model_load_from_file(str(self._path).encode(), choices)
+        if not self._model:
+            raise CallFailure("invalid", f"Cannot run {self._path}: ik_llama.cpp does not load it")
+        self.vocabulary = int(api.llama_vocab_n_tokens(api.llama_model_get_vocab(self._model)))
+        self._context: Any = None
+        self.make_context(CONTEXT_TOKENS)
+
+    def make_context(self, tokens: int) -> None:
+        """Room for so many tokens in the place of what there was; the sequence is forgotten."""
+        if self._context is not None:
+            api.llama_free(self._context)
+        options = api.llama_context_default_params()
+        options.n_ctx = tokens
+        options.n_batch = options.n_ubatch = min(tokens, BATCH_TOKENS)
+        options.n_threads = options.n_threads_batch = self.threads
+        options.type_k, options.type_v = self._setting.keys, F16
+        options.flash_attn = self._setting.flash_attention
+        self._context = api.llama_init_from_model(self._model, options)
+        if not self._context:
+            why = f"ik_llama.cpp makes no context of {tokens} tokens"
+            raise CallFailure("out_of_memory", f"Cannot run {self._path}: {why}")
+        self.context_tokens = tokens
+        self._length = 0
+
+    def compute_with(self, threads: int) -> None:
+        """From now on with so many threads; a new context begins with all of them."""
+        set_threads(self._context, threads, threads)
+
+    def close(self) -> None:
+        """Gives its memory back; it cannot be used again."""
+        api.llama_free(self._context)
+        api.llama_free_model(self._model)
+
+    def reset(self) -> None:
+        """Forgets the sequence."""
+        api.llama_kv_cache_clear(self._context)
+        self._length = 0
+
+    def keep(self, length: int) -> int:
+        """Forgets the sequence but for its first tokens, and all of it where a layer holds a state,
+        from which no token can be taken out.
+
+        returns: how many tokens are left
+        """
+        if remove_tokens(self._context, 0, length, -1):
+            self._length = length
+        else:
+            self.reset()
+        return self._length
+
+    def step(self, tokens: np.ndarray) -> np.ndarray:
+        """Appends tokens, at most `BATCH_TOKENS`; the last one's logits.
+
+        tokens: (n,) int64; returns: (1, vocabulary) float32, valid until the next step
+        """
+        return self._decode(tokens, 1)
+
+    def append(self, tokens: np.ndarray, wanted: int) -> np.ndarray:
+        """Appends any number of tokens; the logits of the last `wanted`.
+
+        tokens: (n,) int64; returns: (wanted, vocabulary) float32
+        """
+        parts = [tokens[i : i + BATCH_TOKENS] for i in range(0, len(tokens), BATCH_TOKENS)]
+        left = len(tokens)
+        found = []
+        for part in parts:
+            left -= len(part)
+            rows = min(len(part), max(0, wanted - left))
+            found.append(self._decode(part, rows).copy())
+        return np.concatenate(found)
+
+    def _decode(self, tokens: np.ndarray, wanted: int) -> np.ndarray:
+        """returns: (wanted, vocabulary) float32, valid until the next decoding"""
+        count = len(tokens)
+        end = self._length + count
+        if end > self.context_tokens:
+            raise CallFailure(
+                "bad_input",
+                f"Cannot go on to {end} tokens: the context was made for {self.context_tokens}",
+            )
+        ids = (api.llama_token * count)(*tokens.tolist())  # the batch does not keep it alive
+        batch = batch_of(ids, count, self._length, 0)
+        flags = (ctypes.c_int8 * count)(*[0] * (count - wanted), *[1] * wanted)
+        batch.logits = flags
+        status = api.llama_decode(self._context, batch)
+        if status != 0:
+            raise CallFailure("crash", f"Cannot go on: llama_decode gave {status}")
+        self._length = end
+        if wanted == 0:
+            return np.empty((0, self.vocabulary), np.float32)
+        logits = ctypes.cast(get_logits(self._context), ctypes.POINTER(ctypes.c_float))
+        return np.ctypeslib.as_array(logits, shape=(wanted, self.vocabulary))
