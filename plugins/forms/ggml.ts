@@ -11,7 +11,7 @@ export interface GgmlForm extends StoredForm {
 
 /** Of its speed in any other runtime. */
 export const DECODED =
-  "llama.cpp alone multiplies by its blocks: elsewhere they are decoded to floats " +
+  "llama.cpp and its forks alone multiply by its blocks: elsewhere they are decoded to floats " +
   "when the model is loaded, which take a float's bytes in memory and run no faster";
 
 /** Architectures whose GGUF file is written (`runtimes/llama_cpp/architectures/known.py`). */

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import llama from "../../plugins/runtimes/llama.cpp.ts";
+import ik from "../../plugins/runtimes/ik_llama.cpp.ts";
 import openvino from "../../plugins/runtimes/openvino.ts";
 import genai from "../../plugins/runtimes/openvino_genai.ts";
 import transformers from "../../plugins/runtimes/transformers.ts";
@@ -131,6 +132,30 @@ Deno.test("makeRegistry() takes every runtime, and two have a form of their own"
       ["vllm", undefined, undefined],
     ],
   );
+});
+
+Deno.test("ik_llama.cpp runs what it was proved with, on AVX2, but blocks with an offset in odd rows", () => {
+  const device = { instructions: ["avx2"] };
+  assert.equal(reason({ device }, ik), null);
+  assert.match(reason({}, ik) ?? "", /AVX2/);
+  const mixtral = reason({ device, model: { architecture: "MixtralForCausalLM" } }, ik);
+  assert.match(mixtral ?? "", /its logits of MixtralForCausalLM are not known to be the model's/);
+  const odd =
+    /blocks with an offset wrongly where rows are no multiple of 128 weights, and some have 64/;
+  assert.equal(unheld(ik, {}), null);
+  assert.match(unheld(ik, { symmetric: false }) ?? "", odd);
+  const ggml = (mix: string, where: Facts) => {
+    const form = { form: "ggml", mix, bits: 5 };
+    const held = ik.holds({ part: "linear", effect: "rounds", form, least_cosine: 0.9 }, where);
+    return held.ok ? null : held.reason;
+  };
+  assert.match(ggml("Q5_K_M", facts) ?? "", odd);
+  assert.match(ggml("Q4_K_S", facts) ?? "", odd);
+  assert.equal(ggml("Q4_K_M", facts), null);
+  const linear_shapes = [{ count: 2, out_features: 128, in_features: 256 }];
+  const even = { ...facts, model: { ...model, hidden_size: 128, linear_shapes } };
+  assert.equal(ggml("Q5_K_M", even), null);
+  assert.equal(unheld(ik, { symmetric: false }, even), null);
 });
 
 Deno.test("openvino_genai runs what openvino does, where it is asked for", () => {

@@ -75,15 +75,17 @@ def test_what_it_computes_as_another_model_is_not_trusted(architecture: str) -> 
         proof(four_bit_model(architecture))
 
 
-@pytest.mark.parametrize(
-    ("bits", "group", "symmetric", "embedding"),
-    [(4, 32, False, None), (8, -1, True, 8), (3, 32, True, None)],
-)
-def test_logits_of_other_formats(
-    bits: int, group: int, symmetric: bool, embedding: int | None
-) -> None:
-    found = proof(artifact(bits, group, symmetric, embedding))
+@pytest.mark.parametrize(("bits", "group", "embedding"), [(8, -1, 8), (3, 32, None)])
+def test_logits_of_other_formats(bits: int, group: int, embedding: int | None) -> None:
+    found = proof(artifact(bits, group, True, embedding))
     assert found["strict_kl"] <= 1e-7 and 0 < found["default_kl"] <= 5e-3
+
+
+def test_products_of_a_prompt_that_are_wrong_are_not_trusted() -> None:
+    """Blocks with an offset in rows of 64: the plugin refuses them, and the proof would too."""
+    interpreter()
+    with pytest.raises(CallFailure, match="as it is timed its logits differ from the evaluated"):
+        proof(artifact(4, 32, False, None))
 
 
 def test_sequences_are_scored_from_where_they_differ(tmp_path: Path) -> None:

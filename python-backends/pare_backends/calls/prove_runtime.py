@@ -24,6 +24,8 @@ from pare_backends.runtimes.logits import load_logits
 
 LARGEST_STRICT_KL = 1e-3
 """The same weights give 1e-8; one wrong layer gives far more."""
+LARGEST_TIMED_KL = 0.1
+"""What is rounded gives 1e-3 to 5e-2; products that are wrong for some shapes over a nat."""
 NUDGE = 1 + 1e-6
 """About what two orders of summing change in float32."""
 
@@ -51,13 +53,24 @@ def run(request: Request, report: Report) -> dict[str, Any]:
             f"over {LARGEST_STRICT_KL:g}",
             "remove the folder cache/forms under PARE_HOME, so that the form is made again",
         )
+    timed_kl = mean_kl(evaluated, found.timed)
+    spread = 0.0 if nudged is None else mean_kl(evaluated, nudged)
+    if not timed_kl <= LARGEST_TIMED_KL + spread:
+        raise CallFailure(
+            "verification",
+            f"Cannot trust {request.runtime} with {request.artifact_dir}: as it is timed its logits"
+            f" differ from the evaluated model's by a KL divergence of {timed_kl:.2g}, over"
+            f" {LARGEST_TIMED_KL:g}, and in strict float32 by {strict_kl:.2g}",
+            "its products of packed weights are wrong for this model: take another format or"
+            " runtime",
+        )
     best = found.timed.argmax(axis=1) == evaluated.argmax(axis=1)
     return {
         "strict_kl": strict_kl,
         "strict_max_difference": float(np.abs(plain - found.strict).max()),
-        "default_kl": mean_kl(evaluated, found.timed),
+        "default_kl": timed_kl,
         "default_agreement": float(best.mean()),
-        "rounding_kl": None if nudged is None else mean_kl(evaluated, nudged),
+        "rounding_kl": None if nudged is None else spread,
         "tokens": len(found.tokens),
         "numerics": dict(found.numerics),
     }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -67,6 +67,27 @@ def sample_text(decoder: SequenceDecoder, tokens: int, seed: int) -> np.ndarray:
         scores = logits + random.gumbel(size=len(logits))  # the largest is a fair sample
         chosen.append(int(scores.argmax()))
     return np.array(chosen, np.int64)
+
+
+class ReadingDecoder(SequenceDecoder, Protocol):
+    """One that reads several tokens at once, and gives the logits of each."""
+
+    def append(self, tokens: np.ndarray, wanted: int) -> np.ndarray:
+        """tokens: (n,) int64; returns: (wanted, vocabulary) float32, of the last"""
+        ...
+
+
+def as_used(decoder: ReadingDecoder, tokens: np.ndarray) -> np.ndarray:
+    """Logits after each token, three of four read at once as a prompt is, the others one by one:
+    libraries multiply many inputs by other code than one, some where there are 32.
+
+    tokens: (n,) int64; returns: (n, vocabulary) float32
+    """
+    decoder.reset()
+    prompt = len(tokens) * 3 // 4
+    read = decoder.append(tokens[:prompt], prompt)
+    steps = [decoder.step(tokens[i : i + 1])[-1].copy() for i in range(prompt, len(tokens))]
+    return np.concatenate([read, np.stack(steps)])
 
 
 def step_by_step(decoder: SequenceDecoder, tokens: np.ndarray) -> np.ndarray:

@@ -1,8 +1,9 @@
 """A sequence in ik_llama.cpp: the artifact's own integers in GGUF's blocks, on the CPU.
 
 Imports `ik_llama_cpp` and numpy alone. As it is timed, packed weights are laid out anew as they are
-loaded (`-rtr` of its programs), keys and values are float16, and attention is computed block by
-block: what its own programs do, and what it is fast by.
+loaded (`-rtr` of its programs), which it is fast by, and keys and values are float16. Flash
+attention is left out: its binding says that it ends the process on long prompts where a processor
+has no AVX-VNNI, and it is no faster at a timing's lengths.
 """
 
 from __future__ import annotations
@@ -36,12 +37,11 @@ class Setting:
     """How a file is computed."""
 
     keys: int
-    flash_attention: bool
     repack: bool
 
 
-AS_TIMED = Setting(F16, flash_attention=True, repack=True)
-STRICT = Setting(F32, flash_attention=False, repack=False)
+AS_TIMED = Setting(F16, repack=True)
+STRICT = Setting(F32, repack=False)
 """For the proof that a file holds the artifact's weights. Values are float16 here too: it takes no
 others without flash attention, which takes no float32 at all."""
 
@@ -73,7 +73,7 @@ class IkLlamaCppDecoder:
         options.n_batch = options.n_ubatch = min(tokens, BATCH_TOKENS)
         options.n_threads = options.n_threads_batch = self.threads
         options.type_k, options.type_v = self._setting.keys, F16
-        options.flash_attn = self._setting.flash_attention
+        options.flash_attn = False
         self._context = api.llama_init_from_model(self._model, options)
         if not self._context:
             why = f"ik_llama.cpp makes no context of {tokens} tokens"
