@@ -41,7 +41,6 @@ async function python(environment: string, script: string, home: string, asked: 
       ...{ PARE_HOME: home, PYTHONPATH: MODULES, HF_HUB_OFFLINE: "1" },
       ...demoVariables(home),
     },
-    stderr: "ignore", // both libraries tell there what they load
   });
   return JSON.parse(stdout.trim().split("\n").at(-1)!);
 }

@@ -24,10 +24,10 @@ from pare_backends.measuring.bandwidth import bandwidth_meter
 from pare_backends.measuring.quiet import timing_lock, wait_until_quiet
 from pare_backends.progress import silent_report
 
-SEED = 1
 IN_LIBRARY = Path(__file__).with_name("in_library.py")
-CALM_SECONDS = 0.05
-"""Threads look for work so long after a token that they would take the other library's core."""
+CALM_SECONDS = 0.5
+"""llama.cpp's threads look for work some tenths of a second after a token: they would take the other
+library's cores."""
 
 
 class Library:
@@ -75,7 +75,7 @@ def main() -> None:
             one: Library(python, one, asked["threads"], folder, [*names, "reference"])
             for one, python in interpreters.items()
         }
-        prompt = np.random.default_rng(SEED).integers(0, 300, asked["prompt_tokens"]).tolist()
+        prompt = asked["windows"][0][: asked["prompt_tokens"]]
         wait_until_quiet(report)
         load, bandwidth = os.getloadavg()[0], bandwidth_meter(report.threads)()
         for repeat in range(asked["repeats"] + 1):
