@@ -30,6 +30,15 @@ function ownLoader(places: string): string[] {
   ];
 }
 
+/** The lines that run a GGUF file in llama.cpp's fork, which npm has no build of: pare's server has its wheel. */
+export function forkLines(folder: string, trial_id: string): string {
+  const file = join(folder, "model.gguf");
+  return "# ik_llama.cpp, as https://github.com/ikawrakow/ik_llama.cpp says how to build it\n" +
+    `llama-cli -m ${file} -rtr -p "Hello"\n` +
+    "# where it is not built: served from the wheel that was timed\n" +
+    `npx -y deno task pare serve ${trial_id} --with ik_llama.cpp`;
+}
+
 /** The lines that run what `pare convert` wrote, by what it wrote; `folder`: where. */
 export function convertedLines(format: string, folder = "."): string {
   if (format === "gguf") {

@@ -59,6 +59,20 @@ Deno.test("the answer names the runtime, its time and the lines that run the fil
     deploymentLines(view, id),
     /^npx -y deno task pare convert study\/(t\d+) \.\/\1-gguf --to gguf\n# llama.cpp\nllama-cli -m \1-gguf\/model.gguf/,
   );
+  const renamed = <T extends { readonly runtime: string | null }>(one: T): T =>
+    one.runtime === "plain" ? { ...one, runtime: "ik_llama.cpp" } : one;
+  const fork = {
+    ...view,
+    spec: { ...view.spec, runtimes: view.spec.runtimes!.map(renamed) },
+    elsewhere: view.elsewhere.map((one) => ({
+      ...renamed(one),
+      measurements: one.measurements.map(renamed),
+    })),
+  };
+  assert.match(
+    deploymentLines(fork, id),
+    /--to gguf\n# ik_llama\.cpp.*\nllama-cli -m t\d+-gguf\/model\.gguf -rtr .*\n# .*\nnpx -y deno task pare serve study\/t\d+ --with ik_llama\.cpp$/,
+  );
   assert.match(sidesSentence(view)!, /^× baseline: time per token over the original's in swift/);
   assert.equal(readSentence(view), "A token reads 538.0 MB of the original in swift (bfloat16).");
   const alone = { ...view, elsewhere: [] };

@@ -10,7 +10,7 @@ export function addServeCommands(program: Command): void {
       .argument("[words...]", "after --: what vllm is told besides, such as -- --dtype bfloat16")
       .option(
         "--with <runtime>",
-        "transformers, openvino, llama.cpp or vllm; default: the best here",
+        "transformers, openvino, llama.cpp, ik_llama.cpp or vllm; default: the best here",
       )
       .option("--port <n>", "exactly this port; default: the first free one from 8000 on")
       .option("--host <address>", "where it listens", "127.0.0.1")

@@ -6,7 +6,7 @@ import {
   ratioSides,
   runtimeWords,
 } from "../../../core/mod.ts";
-import { convertedLines } from "../../artifacts/loader_lines.ts";
+import { convertedLines, forkLines } from "../../artifacts/loader_lines.ts";
 import { number } from "./number_text.ts";
 import { nameIn } from "./size_words.ts";
 import { checkpointOf, type StudyView } from "./study_view.ts";
@@ -115,7 +115,10 @@ export function deploymentLines(
   const folder = `./${nameIn(trial_id)}-${format}`;
   const convert = `npx -y deno task pare convert ${trial_id} ${folder} --to ${format}`;
   const shell = format === "gguf";
-  return `${shell ? convert : `# made by: ${convert}`}\n${convertedLines(format, folder)}`;
+  const lines = first?.runtime === "ik_llama.cpp"
+    ? forkLines(folder, trial_id)
+    : convertedLines(format, folder);
+  return `${shell ? convert : `# made by: ${convert}`}\n${lines}`;
 }
 
 /** Where a trial and the original beside it ran; null: it was not timed. */
