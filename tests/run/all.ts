@@ -38,7 +38,7 @@ const MODES = ["test", "ok", "long"] as const;
 /** Made on request alone: the gate has the tests that need them run. */
 const OF_THE_GATE = ["openvino_genai", "kvpress"];
 /** The same, where it can be had: its tests say why they are left out elsewhere. */
-const WHERE_IT_CAN_BE = ["ray"];
+const WHERE_IT_CAN_BE = ["ray", "ik_llama_cpp"];
 /** What is run: a word of the command, or all, which is the gate. */
 type Mode = typeof MODES[number] | "gate";
 
