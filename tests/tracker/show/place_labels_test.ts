@@ -51,6 +51,17 @@ Deno.test("of two points that are near, the upper one's label stands above the l
   }
 });
 
+Deno.test("a label lies across an interval's line rather than by another point", () => {
+  // As in a demo: the edge to the left, a neighbour's interval to the right, another point below.
+  const points = [{ x: 76, y: 200, text: "t01" }, { x: 112, y: 262, text: "t03" }];
+  const line = (x: number) => ({ left: x - 1, right: x + 1, top: 60, bottom: 290 });
+  const dots = points.map(({ x, y }) => ({ left: x - 7, right: x + 7, top: y - 7, bottom: y + 7 }));
+  const [first] = placeLabels(points, [...dots, line(76), line(91)], FRAME);
+  const [x, y] = [76 + first!.dx, 200 + first!.dy];
+  assert.ok(Math.hypot(x - 112, y - 262) > Math.hypot(first!.dx, first!.dy));
+  assert.ok(Math.hypot(first!.dx, first!.dy) < 40, JSON.stringify(first));
+});
+
 Deno.test("a trial's label keeps off what is said of the allowed drop", () => {
   const row = (number: number, difference: number | null, latency_ratio: number) => ({
     ...{ trial_id: `study/t0${number}`, state: "completed", methods: "int8", on_front: true },

@@ -47,23 +47,42 @@ export function overlap(a: Box, b: Box): number {
 /** Points nearer than this are read as neighbours: the lower one's label stands below it. */
 const NEAR = 30;
 
-/**
- * Places round a point, the nearest first: right above as labels usually stand (right below, under a
- * point that is near), then all round.
- */
-function offsets(text: string, below: boolean): Offset[] {
+/** What a ring further out costs beside what a label covers, in square pixels: an interval's line under a
+ * label is read through, a label far from its point is not read as that point's. */
+const RING_COST = 12;
+/** Of what is no line: points and labels are covered last. */
+const SOLID_WEIGHT = 1000;
+const LINE_WIDTH = 3;
+/** The same of a place that is nearer another label's point than its own. */
+const MISREAD_COST = 400;
+
+/** Places round a point, the nearest ring first: right above as labels usually stand (right below, under a
+ * point that is near), then all round. */
+function places(text: string, below: boolean): { offset: Offset; ring: number }[] {
   const half = labelWidth(text) / 2;
   return [0, 1, 2, 3, 4, 5].flatMap((ring) => {
     const out = 12 + half + 11 * ring;
     const up = 15 + 13 * ring;
     return [[out, -up], [-out, -up], [out, up], [-out, up], [out, 0], [-out, 0], [0, -up], [0, up]]
-      .map(([dx, dy]) => ({ dx: dx!, dy: below ? -dy! : dy! }));
+      .map(([dx, dy]) => ({ offset: { dx: dx!, dy: below ? -dy! : dy! }, ring }));
   });
 }
 
+function weight({ left, right, top, bottom }: Box): number {
+  return Math.min(right - left, bottom - top) <= LINE_WIDTH ? 1 : SOLID_WEIGHT;
+}
+
+function isMisread(own: Labelled, { dx, dy }: Offset, labels: readonly Labelled[]): boolean {
+  const [x, y] = [own.x + dx, own.y + dy];
+  return labels.some((other) =>
+    other !== own && Math.hypot(other.x - x, other.y - y) < Math.hypot(dx, dy)
+  );
+}
+
 /**
- * Offsets at which no label covers another, an obstacle (a point, an interval) or the frame's edge; where
- * there is no such place, the one that covers least. In the order given.
+ * Offsets at which no label covers another, an obstacle (a point, an interval) or the frame's edge, or
+ * stands nearer another's point; where there is no such place near by, the one that costs least. In the
+ * order given.
  */
 export function placeLabels(
   labels: readonly Labelled[],
@@ -78,9 +97,13 @@ export function placeLabels(
       y < one.y && one.y - y < NEAR && Math.abs(x - one.x) < NEAR
     );
     let best: { offset: Offset; cost: number } | null = null;
-    for (const offset of offsets(one.text, below)) {
+    for (const { offset, ring } of places(one.text, below)) {
       const box = labelBox(one, offset);
-      const cost = taken.reduce((sum, other) => sum + overlap(box, other), outside(box));
+      const covered = taken.reduce(
+        (sum, other) => sum + weight(other) * overlap(box, other),
+        SOLID_WEIGHT * outside(box),
+      );
+      const cost = covered + ring * RING_COST + (isMisread(one, offset, labels) ? MISREAD_COST : 0);
       if (best === null || cost < best.cost) best = { offset, cost };
       if (cost === 0) break;
     }
