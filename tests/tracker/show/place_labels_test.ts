@@ -52,14 +52,25 @@ Deno.test("of two points that are near, the upper one's label stands above the l
 });
 
 Deno.test("a label lies across an interval's line rather than by another point", () => {
-  // As in a demo: the edge to the left, a neighbour's interval to the right, another point below.
-  const points = [{ x: 76, y: 200, text: "t01" }, { x: 112, y: 262, text: "t03" }];
-  const line = (x: number) => ({ left: x - 1, right: x + 1, top: 60, bottom: 290 });
-  const dots = points.map(({ x, y }) => ({ left: x - 7, right: x + 7, top: y - 7, bottom: y + 7 }));
-  const [first] = placeLabels(points, [...dots, line(76), line(91)], FRAME);
-  const [x, y] = [76 + first!.dx, 200 + first!.dy];
-  assert.ok(Math.hypot(x - 112, y - 262) > Math.hypot(first!.dx, first!.dy));
-  assert.ok(Math.hypot(first!.dx, first!.dy) < 45, JSON.stringify(first));
+  // A demo's: the edge to the left of t01, the interval of t02 to its right, t03 below.
+  const points = [
+    ...[{ x: 79, y: 207, text: "t01" }, { x: 94, y: 163, text: "t02" }],
+    { x: 118, y: 269, text: "t03" },
+  ];
+  const dots = points.map(({ x, y, text }) => {
+    const by = text === "t02" ? 11 : 7; // it is recommended
+    return { left: x - by, right: x + by, top: y - by, bottom: y + by };
+  });
+  const line = (x: number, top: number, bottom: number) => ({
+    left: x - 1,
+    right: x + 1,
+    top,
+    bottom,
+  });
+  const [first] = placeLabels(points, [...dots, line(79, 90, 322), line(94, 43, 283)], FRAME);
+  const { dx, dy } = first!;
+  assert.ok(Math.hypot(79 + dx - 118, 207 + dy - 269) > Math.hypot(dx, dy));
+  assert.ok(Math.hypot(dx, dy) < 45, JSON.stringify(first));
 });
 
 Deno.test("a trial's label keeps off what is said of the allowed drop", () => {
