@@ -8,12 +8,9 @@ has no AVX-VNNI, and it is no faster at a timing's lengths.
 
 from __future__ import annotations
 
-import ctypes
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from pare_backends.failures import CallFailure
 from pare_backends.runtimes.ik_llama_cpp.library import (
@@ -24,10 +21,12 @@ from pare_backends.runtimes.ik_llama_cpp.library import (
     set_threads,
 )
 from pare_backends.runtimes.registry import writer_of
+from pare_backends.runtimes.sequence_context import (
+    BATCH_TOKENS,
+    CONTEXT_TOKENS,
+    SequenceContext,
+)
 
-CONTEXT_TOKENS = 256
-BATCH_TOKENS = 256
-"""As the decoder of llama.cpp has both."""
 F32, F16 = 0, 1
 """ggml's numbers of types."""
 
@@ -46,7 +45,7 @@ STRICT = Setting(F32, repack=False)
 others without flash attention, which takes no float32 at all."""
 
 
-class IkLlamaCppDecoder:
+class IkLlamaCppDecoder(SequenceContext):
     """One sequence in a context of ik_llama.cpp, appended to a few tokens at a time."""
 
     def __init__(self, directory: str, threads: int, setting: Setting = AS_TIMED) -> None:
@@ -107,45 +106,10 @@ class IkLlamaCppDecoder:
             self.reset()
         return self._length
 
-    def step(self, tokens: np.ndarray) -> np.ndarray:
-        """Appends tokens, at most `BATCH_TOKENS`; the last one's logits.
-
-        tokens: (n,) int64; returns: (1, vocabulary) float32, valid until the next step
-        """
-        return self._decode(tokens, 1)
-
-    def append(self, tokens: np.ndarray, wanted: int) -> np.ndarray:
-        """Appends any number of tokens; the logits of the last `wanted`.
-
-        tokens: (n,) int64; returns: (wanted, vocabulary) float32
-        """
-        parts = [tokens[i : i + BATCH_TOKENS] for i in range(0, len(tokens), BATCH_TOKENS)]
-        left = len(tokens)
-        found = []
-        for part in parts:
-            left -= len(part)
-            rows = min(len(part), max(0, wanted - left))
-            found.append(self._decode(part, rows).copy())
-        return np.concatenate(found)
-
-    def _decode(self, tokens: np.ndarray, wanted: int) -> np.ndarray:
-        """returns: (wanted, vocabulary) float32, valid until the next decoding"""
-        count = len(tokens)
-        end = self._length + count
-        if end > self.context_tokens:
-            raise CallFailure(
-                "bad_input",
-                f"Cannot go on to {end} tokens: the context was made for {self.context_tokens}",
-            )
-        ids = (api.llama_token * count)(*tokens.tolist())  # the batch does not keep it alive
+    def _compute(self, ids: Any, count: int, wanted: Any) -> int:
         batch = batch_of(ids, count, self._length, 0)
-        flags = (ctypes.c_int8 * count)(*[0] * (count - wanted), *[1] * wanted)
-        batch.logits = flags
-        status = api.llama_decode(self._context, batch)
-        if status != 0:
-            raise CallFailure("crash", f"Cannot go on: llama_decode gave {status}")
-        self._length = end
-        if wanted == 0:
-            return np.empty((0, self.vocabulary), np.float32)
-        logits = ctypes.cast(get_logits(self._context), ctypes.POINTER(ctypes.c_float))
-        return np.ctypeslib.as_array(logits, shape=(wanted, self.vocabulary))
+        batch.logits = wanted
+        return int(api.llama_decode(self._context, batch))
+
+    def _logits(self) -> Any:
+        return get_logits(self._context)

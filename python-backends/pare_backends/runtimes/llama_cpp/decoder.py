@@ -9,11 +9,8 @@ take.
 
 from __future__ import annotations
 
-import ctypes
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from pare_backends.failures import CallFailure
 from pare_backends.knobs import build_params
@@ -21,11 +18,12 @@ from pare_backends.runtimes.llama_cpp.gguf_directory import MODEL_FILE
 from pare_backends.runtimes.llama_cpp.library import api
 from pare_backends.runtimes.llama_cpp.setting import Params
 from pare_backends.runtimes.llama_cpp.thread_pool import attach_pool
+from pare_backends.runtimes.sequence_context import (
+    BATCH_TOKENS,
+    CONTEXT_TOKENS,
+    SequenceContext,
+)
 
-CONTEXT_TOKENS = 256
-"""Of a timing: a larger context would take memory that nothing measured there uses."""
-BATCH_TOKENS = 256
-"""At most so many are computed at once: the logits of each may be kept, 0.2 to 0.5 MB."""
 KINDS = {"f32": 0, "f16": 1, "q8_0": 8}
 """ggml's numbers of the types of a cache."""
 AS_TIMED = Params()
@@ -33,7 +31,7 @@ STRICT = build_params(Params, {"kv_precision": "f32", "flash_attention": False})
 """Rounds no key and no value: for the proof that a file holds the artifact's weights."""
 
 
-class LlamaCppDecoder:
+class LlamaCppDecoder(SequenceContext):
     """One sequence in a llama.cpp context, appended to a few tokens at a time."""
 
     def __init__(
@@ -114,47 +112,10 @@ class LlamaCppDecoder:
             self.reset()
         return self._length
 
-    def step(self, tokens: np.ndarray) -> np.ndarray:
-        """Appends tokens, at most `BATCH_TOKENS`; the last one's logits.
-
-        tokens: (n,) int64; returns: (1, vocabulary) float32, valid until the next step
-        """
-        return self._decode(tokens, 1)
-
-    def append(self, tokens: np.ndarray, wanted: int) -> np.ndarray:
-        """Appends any number of tokens; the logits of the last `wanted`.
-
-        tokens: (n,) int64; returns: (wanted, vocabulary) float32
-        """
-        parts = [tokens[i : i + BATCH_TOKENS] for i in range(0, len(tokens), BATCH_TOKENS)]
-        left = len(tokens)
-        found = []
-        for part in parts:
-            left -= len(part)
-            rows = min(len(part), max(0, wanted - left))
-            found.append(self._decode(part, rows).copy())
-        return np.concatenate(found)
-
-    def _decode(self, tokens: np.ndarray, wanted: int) -> np.ndarray:
-        """returns: (wanted, vocabulary) float32, valid until the next decoding"""
-        count = len(tokens)
-        end = self._length + count
-        if end > self.context_tokens:
-            raise CallFailure(
-                "bad_input",
-                f"Cannot go on to {end} tokens: the context was made for {self.context_tokens}",
-            )
-        ids = (api.llama_token * count)(*tokens.tolist())  # the batch does not keep it alive
+    def _compute(self, ids: Any, count: int, wanted: Any) -> int:
         batch = api.llama_batch_get_one(ids, count)
-        flags = (ctypes.c_int8 * count)(*[0] * (count - wanted), *[1] * wanted)
-        batch.logits = flags
-        status = api.llama_decode(self._context, batch)
-        if status != 0:
-            raise CallFailure("crash", f"Cannot go on: llama_decode gave {status}")
-        self._length = end
-        if wanted == 0:
-            return np.empty((0, self.vocabulary), np.float32)
-        logits = api.llama_get_logits(self._context)
-        return np.ctypeslib.as_array(
-            ctypes.cast(logits, ctypes.POINTER(ctypes.c_float)), shape=(wanted, self.vocabulary)
-        )
+        batch.logits = wanted
+        return int(api.llama_decode(self._context, batch))
+
+    def _logits(self) -> Any:
+        return api.llama_get_logits(self._context)
