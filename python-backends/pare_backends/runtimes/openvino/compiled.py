@@ -110,6 +110,13 @@ class Decoder:
         self._length = end
         return np.asarray(self._request.get_tensor("logits").data[0])
 
+    def append(self, tokens: np.ndarray, wanted: int) -> np.ndarray:
+        """Appends tokens to a graph that was not cut to the last; the logits of the last `wanted`.
+
+        tokens: (n,) int64; returns: (wanted, vocabulary) float32
+        """
+        return self.step(tokens)[-wanted:].copy()
+
     def state_bytes(self, precision: str) -> int:
         """What the keys and values so far take in a precision; of integers without their scales."""
         numbers = sum(int(np.prod(one.state.shape)) for one in self._request.query_state())

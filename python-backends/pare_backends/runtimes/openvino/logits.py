@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from pare_backends.runtimes.logits import AskedLogits, RuntimeLogits, runtime_logits, sample_text
+from pare_backends.runtimes.logits import (
+    AskedLogits,
+    RuntimeLogits,
+    as_used,
+    runtime_logits,
+    sample_text,
+)
 from pare_backends.runtimes.openvino.compiled import (
     STRICT,
     Decoder,
@@ -20,7 +26,6 @@ def compute_logits(asked: AskedLogits, threads: int) -> RuntimeLogits:
     tokens = sample_text(Decoder(compiled), asked.tokens, asked.seed)
     strict = logits(compiled, tokens)
     numerics = standard_numerics(graph, asked.precision)
-    timed = strict
-    if numerics != STRICT:
-        timed = logits(compile_graph(graph, numerics, threads), tokens)
+    as_timed = compiled if numerics == STRICT else compile_graph(graph, numerics, threads)
+    timed = as_used(Decoder(as_timed), tokens)
     return runtime_logits(tokens, strict, timed, numerics)
