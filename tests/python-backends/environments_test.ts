@@ -280,6 +280,7 @@ Deno.test("every environment that ships has exact pins and no torchvision", () =
   assert.deepEqual(environmentNames(), [
     "checks",
     "default",
+    "ik_llama_cpp",
     "kvpress",
     "llama_cpp",
     "mlflow",
@@ -294,7 +295,9 @@ Deno.test("every environment that ships has exact pins and no torchvision", () =
     "vllm",
   ]);
   const rare = environmentNames().filter((name) => !usualEnvironments().includes(name));
-  assert.deepEqual(rare, ["kvpress", "notebook", "openvino_genai", "optuna", "ray", "vllm"]);
+  assert.deepEqual(rare, [
+    ...["ik_llama_cpp", "kvpress", "notebook", "openvino_genai", "optuna", "ray", "vllm"],
+  ]);
   for (const name of environmentNames()) {
     const pins = readPins(name);
     assert.match(pins.hash, /^[0-9a-f]{12}$/);
