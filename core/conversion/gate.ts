@@ -35,6 +35,9 @@ export function conversionProblems(facts: ConversionFacts): string[] {
     problems.push(`its tensors take ${tensor_bytes} bytes, the format's formula ${formula_bytes}`);
   }
   if (facts.not_opened !== null) problems.push(`its library does not load it: ${facts.not_opened}`);
+  if (facts.opened_by !== null && facts.not_opened === null && logits_cosine === null) {
+    problems.push("its library loads it, and no logits of it were compared with its source's");
+  }
   if (logits_cosine !== null && !(logits_cosine >= LEAST_COSINE)) {
     problems.push(
       `the library's logits have a cosine of ${logits_cosine} with its source's, inputs as they are`,

@@ -45,7 +45,7 @@ function formsOf(
   if (found === undefined || blocks.length === 0) return [...forms];
   const mix = blocks.map((form) => form.mix).join(" ");
   const bits = 8 * found.weight_bytes[part] / Math.max(1, weights);
-  const form: GgmlForm = { form: "ggml", mix, bits };
+  const form: GgmlForm = { form: "ggml", mix, bits, kinds: null };
   return [form, ...forms.filter((one) => one !== null && !isGgml(one))];
 }
 

@@ -7,6 +7,8 @@ export interface GgmlForm extends StoredForm {
   readonly mix: string;
   /** Mean bits of a weight of the part, scales included. */
   readonly bits: number;
+  /** Of its blocks, as they fit the rows; null: nobody knows before it is made, or read. */
+  readonly kinds: readonly string[] | null;
 }
 
 /** Of its speed in any other runtime. */

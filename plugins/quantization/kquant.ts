@@ -140,8 +140,14 @@ function bytesOf(params: KquantParams, facts: Facts) {
 function leaves(params: KquantParams, facts: Facts): Leaves {
   const { model } = facts;
   const made = bytesOf(params, facts);
+  const linearOnes = kindsOf(params, facts).map(({ kind }) => kind);
+  const kinds = {
+    linear: params.kinds_by === "fisher" ? null : [...new Set(linearOnes)],
+    embedding: outerKinds(params, facts).filter((kind) => kind !== null),
+  };
   const change = (part: "linear" | "embedding", weights: number): Change => {
-    const form: GgmlForm = { form: "ggml", mix: params.block_mix, bits: 8 * made[part] / weights };
+    const bits = 8 * made[part] / weights;
+    const form: GgmlForm = { form: "ggml", mix: params.block_mix, bits, kinds: kinds[part] };
     return { part, effect: "rounds", form, least_cosine: LEAST_COSINE, no_faster: DECODED };
   };
   const outer = outerKinds(params, facts).some((kind) => kind !== null);

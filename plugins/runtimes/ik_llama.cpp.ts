@@ -49,16 +49,18 @@ function supports(facts: Facts): Support {
 
 /** Weights of a row that its products of several inputs take at once. */
 const WIDE = 128;
-/** Mixes with Q5_K, which is Q5_1 where rows are no multiple of 256. */
-const OFFSET_MIXES = /^(Q5_K|Q4_K_S|Q3_K_[ML])/;
+/** Blocks of 32 with an offset. */
+const OFFSET = ["Q4_1", "Q5_1"];
 
 /**
- * Blocks with an offset, Q4_1 and Q5_1, in rows that are no multiple of 128: products of 32 inputs and more
+ * Blocks with an offset, or that may be such, in rows that are no multiple of 128: products of 32 inputs and more
  * are wrong, by 1.5 to 1.9 nats on SmolLM2, whose rows have 576; of fewer they are right (0.1.5, AVX2).
  */
 function wrongly({ form }: Change, { model }: Facts): number | null {
   const offset = form !== null &&
-    (isGgml(form) ? OFFSET_MIXES.test(form.mix) : isGrid(form) && !form.symmetric);
+    (isGgml(form)
+      ? form.kinds?.some((kind) => OFFSET.includes(kind)) ?? true
+      : isGrid(form) && !form.symmetric);
   const rows = [model.hidden_size, ...model.linear_shapes.map((one) => one.in_features)];
   return offset ? rows.find((width) => width % WIDE !== 0) ?? null : null;
 }

@@ -38,6 +38,12 @@ Deno.test("files that are as their source can be handed on", () => {
   assert.deepEqual(layered({ opened_cosine: null }), []);
 });
 
+Deno.test("files that a library loads are not handed on before their logits were compared", () => {
+  const [problem, ...others] = conversionProblems({ ...SOUND, logits_cosine: null });
+  assert.match(problem ?? "", /no logits of it were compared/);
+  assert.deepEqual(others, []);
+});
+
 Deno.test("a layer that is not its source's is named with what is wrong of it", () => {
   const [bits] = layered({ claimed: "8 bits in groups of 32, symmetric" });
   assert.equal(

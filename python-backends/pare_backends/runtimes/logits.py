@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import closing
 from dataclasses import asdict, dataclass
 from typing import Any, Protocol
 
@@ -94,3 +95,28 @@ def step_by_step(decoder: SequenceDecoder, tokens: np.ndarray) -> np.ndarray:
     """Logits after each token. tokens: (n,) int64; returns: (n, vocabulary) float32"""
     decoder.reset()
     return np.stack([decoder.step(tokens[i : i + 1])[-1].copy() for i in range(len(tokens))])
+
+
+class ClosableDecoder(ReadingDecoder, Protocol):
+    """One that holds memory until it is told."""
+
+    def close(self) -> None: ...
+
+
+def two_files_logits(
+    asked: AskedLogits,
+    numerics: Numerics,
+    open_timed: Callable[[], ClosableDecoder],
+    open_exact: Callable[[], ClosableDecoder],
+) -> RuntimeLogits:
+    """Of a runtime whose file as it is timed is not that of the proof: one is in memory at a time.
+    The text is sampled in the file that is timed.
+
+    open_exact: opens the same weights as float32
+    """
+    with closing(open_timed()) as own:
+        tokens = sample_text(own, asked.tokens, asked.seed)
+        timed = as_used(own, tokens)
+    with closing(open_exact()) as exact:
+        strict = step_by_step(exact, tokens)
+    return runtime_logits(tokens, strict, timed, numerics)
