@@ -142,7 +142,10 @@ function leaves(params: KquantParams, facts: Facts): Leaves {
   const made = bytesOf(params, facts);
   const linearOnes = kindsOf(params, facts).map(({ kind }) => kind);
   const kinds = {
-    linear: params.kinds_by === "fisher" ? null : [...new Set(linearOnes)],
+    // Of an old record, which names no matrices, and where Fisher chooses, they are not known yet.
+    linear: params.kinds_by === "fisher" || blockTensors(facts) === null
+      ? null
+      : [...new Set(linearOnes)],
     embedding: outerKinds(params, facts).filter((kind) => kind !== null),
   };
   const change = (part: "linear" | "embedding", weights: number): Change => {
